@@ -1,0 +1,60 @@
+# Every target makes the environment it needs: python3.11+, pip and make are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
+EXACT := --cov=ribp.kernels --cov=ribp.counts --cov=ribp.restricted_bernoulli --cov=ribp.poisson_binomial
+
+.PHONY: setup demo test test-slow coverage lint bench docs wheel lock clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'ribp needs Python 3.11 or later; set PYTHON=...')"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/ribp demo --out demo-output
+
+test: $(READY)
+	$(PYTEST) tests
+	$(MAKE) coverage
+
+# The same tests, the statistical tier with many seeds.
+test-slow: $(READY)
+	RIBP_TEST_SEEDS=40 $(PYTEST) tests
+
+# Branch coverage of kernels and laws, with the compiler off so that every line is seen.
+coverage: $(READY)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) tests -m "not jit" $(EXACT) --cov-branch --cov-report=term --cov-fail-under=100
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+wheel: $(READY)
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+# Rewrites requirements.lock from pyproject.toml, for every supported Python at once.
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header pyproject.toml --group build --group test --group lint --group docs -o requirements.lock
+
+clean:
+	rm -rf $(VENV) dist demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,122 @@
+"""Validation at the door: each check returns the cleaned value or raises an `InputError`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ribp.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def number(argument: str, value: Any) -> float:
+    """Return a real number that is not NaN, as a float."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise InputError(argument, "must be a number", value, "Pass an int or a float.") from None
+    if math.isnan(result):
+        raise InputError(argument, "must be a number", value, "Remove the NaN.")
+    return result
+
+
+def positive(argument: str, value: Any) -> float:
+    """Return a finite number above zero."""
+    result = number(argument, value)
+    if not 0 < result < math.inf:
+        raise InputError(
+            argument, "must be positive and finite", value, f"Pass {argument} > 0, such as 1.0."
+        )
+    return result
+
+
+def integer(argument: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number in ``least..most``; 3.0 counts as 3, True does not count as 1."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        result = int(value) if float(value).is_integer() else operator.index(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(argument, "must be a whole number", value, "Round it first.") from None
+    if result < least or (most is not None and result > most):
+        allowed = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise InputError(argument, f"must be {allowed}", value, f"Choose {argument} {allowed}.")
+    return result
+
+
+def integers(argument: str, value: ArrayLike, *, least: int = 0) -> IntArray:
+    """Return an integer array; fractional, negative, NaN or non-numeric entries are errors."""
+    array = np.asarray(value)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iuf":
+        raise InputError(argument, "must hold whole numbers", value, "Convert it to integers.")
+    if array.dtype.kind == "f":
+        wrong = array[~np.isfinite(array) | (array != np.floor(array))]
+        if wrong.size:
+            raise InputError(
+                argument, "must hold whole numbers", wrong.flat[0], "Round or remove that entry."
+            )
+    if array.min() < least:
+        raise InputError(
+            argument, f"must be at least {least}", array.min(), "Correct or remove that entry."
+        )
+    return array.astype(np.int64)
+
+
+def log_odds(value: ArrayLike, argument: str = "log_odds") -> FloatArray:
+    """Return log-odds of shape (..., features), at least one feature; ±inf is on or off for sure."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            argument, "must be an array of numbers", value, "Pass floats of shape (..., features)."
+        ) from None
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise InputError(
+            argument,
+            "must have at least one feature on its last axis",
+            f"shape {array.shape}",
+            "Pass an array of shape (..., features).",
+        )
+    if np.isnan(array).any():
+        where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
+        raise InputError(
+            argument,
+            "must not contain NaN",
+            f"NaN at index {where if len(where) > 1 else where[0]}",
+            "Remove it; use -inf for a feature that is never on and +inf for one always on.",
+        )
+    return array
+
+
+def one_of(argument: str, value: Any, options: Iterable[str]) -> str:
+    """Return `value` if it is one of the words in `options`; otherwise name the nearest."""
+    words = list(options)
+    if isinstance(value, str) and value in words:
+        return value
+    near = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
+    remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of them."
+    raise InputError(argument, f"must be one of {', '.join(words)}", repr(value), remedy)
+
+
+def generator(argument: str, value: Any) -> np.random.Generator:
+    """Return a NumPy Generator: itself, or one made from an integer seed."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0:
+        return np.random.default_rng(int(value))
+    raise InputError(
+        argument,
+        "must be a numpy.random.Generator or a non-negative integer seed",
+        value,
+        "Pass numpy.random.default_rng(0).",
+    )

@@ -1,0 +1,35 @@
+"""Errors and warnings that carry the numbers a user needs to act on them."""
+
+from __future__ import annotations
+
+__all__ = ["InputError", "ProposalLimitError", "TruncationWarning"]
+
+
+class InputError(ValueError):
+    """An argument breaks a rule; the message names argument, rule, value and remedy."""
+
+    def __init__(self, argument: str, rule: str, value: object, remedy: str) -> None:
+        self.argument = argument
+        super().__init__(f"{argument} {rule}, but got {_short(value)}. {remedy}")
+
+
+class ProposalLimitError(RuntimeError):
+    """A rejection sampler reached its limit of proposals; stopping there would bias the draw."""
+
+    def __init__(self, message: str, *, n_proposed: int, n_accepted: int) -> None:
+        self.n_proposed = n_proposed
+        self.n_accepted = n_accepted
+        super().__init__(message)
+
+
+class TruncationWarning(UserWarning):
+    """A truncation stopped before its tolerance; `tv_bound_row` is the bound it achieved."""
+
+    def __init__(self, message: str, *, tv_bound_row: float) -> None:
+        self.tv_bound_row = tv_bound_row
+        super().__init__(message)
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
