@@ -1,1 +1,46 @@
-"""stub."""
+"""Restricted Indian Buffet Process: hidden binary features when you know how many each row has."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ribp import counts, testing
+    from ribp.poisson_binomial import PoissonBinomial
+    from ribp.restricted_bernoulli import RestrictedBernoulli
+    from ribp.symmetric import inclusion_probs, log_esp
+
+__version__ = "0.1.0.dev0"
+
+# Where each public name lives; it is imported when it is first used.
+_HOMES = {
+    "counts": "ribp.counts",
+    "testing": "ribp.testing",
+    "PoissonBinomial": "ribp.poisson_binomial",
+    "RestrictedBernoulli": "ribp.restricted_bernoulli",
+    "inclusion_probs": "ribp.symmetric",
+    "log_esp": "ribp.symmetric",
+}
+
+__all__ = [
+    "PoissonBinomial",
+    "RestrictedBernoulli",
+    "counts",
+    "inclusion_probs",
+    "log_esp",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ribp' has no attribute {name!r}")
+    module = importlib.import_module(_HOMES[name])
+    value = module if module.__name__ == f"ribp.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

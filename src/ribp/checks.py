@@ -20,8 +20,10 @@ IntArray = NDArray[np.int64]
 def number(argument: str, value: Any) -> float:
     """Return a real number that is not NaN, as a float."""
     try:
+        if isinstance(value, str):
+            raise TypeError
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(argument, "must be a number", value, "Pass an int or a float.") from None
     if math.isnan(result):
         raise InputError(argument, "must be a number", value, "Remove the NaN.")
@@ -41,7 +43,7 @@ def positive(argument: str, value: Any) -> float:
 def integer(argument: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
     """Return a whole number in ``least..most``; 3.0 counts as 3, True does not count as 1."""
     try:
-        if isinstance(value, (bool, np.bool_)):
+        if isinstance(value, (bool, np.bool_, str)):
             raise TypeError
         result = int(value) if float(value).is_integer() else operator.index(value)
     except (TypeError, ValueError, OverflowError):
@@ -52,7 +54,7 @@ def integer(argument: str, value: Any, *, least: int = 0, most: int | None = Non
     return result
 
 
-def integers(argument: str, value: ArrayLike, *, least: int = 0) -> IntArray:
+def integers(argument: str, value: ArrayLike, *, least: int | None = 0) -> IntArray:
     """Return an integer array; fractional, negative, NaN or non-numeric entries are errors."""
     array = np.asarray(value)
     if array.size == 0:
@@ -65,7 +67,9 @@ def integers(argument: str, value: ArrayLike, *, least: int = 0) -> IntArray:
             raise InputError(
                 argument, "must hold whole numbers", wrong.flat[0], "Round or remove that entry."
             )
-    if array.min() < least:
+    if array.max() >= 2.0**63:
+        raise InputError(argument, "must be below 2**63", array.max(), "Correct that entry.")
+    if least is not None and array.min() < least:
         raise InputError(
             argument, f"must be at least {least}", array.min(), "Correct or remove that entry."
         )
@@ -73,7 +77,7 @@ def integers(argument: str, value: ArrayLike, *, least: int = 0) -> IntArray:
 
 
 def log_odds(value: ArrayLike, argument: str = "log_odds") -> FloatArray:
-    """Return log-odds of shape (..., features), at least one feature; ±inf is on or off for sure."""
+    """Return log-odds of shape (..., features), at least one feature; ±inf means for sure."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

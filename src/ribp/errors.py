@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 __all__ = ["InputError", "ProposalLimitError", "TruncationWarning"]
 
 
@@ -10,26 +12,36 @@ class InputError(ValueError):
 
     def __init__(self, argument: str, rule: str, value: object, remedy: str) -> None:
         self.argument = argument
-        super().__init__(f"{argument} {rule}, but got {_short(value)}. {remedy}")
+        super().__init__(argument, rule, _short(value), remedy)
+
+    def __str__(self) -> str:
+        return "{} {}, but got {}. {}".format(*self.args)
 
 
 class ProposalLimitError(RuntimeError):
     """A rejection sampler reached its limit of proposals; stopping there would bias the draw."""
 
-    def __init__(self, message: str, *, n_proposed: int, n_accepted: int) -> None:
+    def __init__(self, message: str, n_proposed: int, n_accepted: int) -> None:
         self.n_proposed = n_proposed
         self.n_accepted = n_accepted
-        super().__init__(message)
+        super().__init__(message, n_proposed, n_accepted)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class TruncationWarning(UserWarning):
     """A truncation stopped before its tolerance; `tv_bound_row` is the bound it achieved."""
 
-    def __init__(self, message: str, *, tv_bound_row: float) -> None:
+    def __init__(self, message: str, tv_bound_row: float) -> None:
         self.tv_bound_row = tv_bound_row
-        super().__init__(message)
+        super().__init__(message, tv_bound_row)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def _short(value: object, limit: int = 80) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    text = plain if isinstance(plain, str) else repr(plain)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,36 @@
+"""Print one line `name ratio limit` per measure and write `benchmarks/results.json`."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from benchmarks import rows
+
+RESULTS = Path(__file__).parent / "results.json"
+
+
+def main() -> None:
+    """Run all measures."""
+    found = []
+    for module in (rows,):
+        for measure in module.measures():
+            mark = "" if measure.ratio <= measure.limit else "  <-- above the limit"
+            print(f"{measure.name:45s} {measure.ratio:8.3f} {measure.limit:8.2f}{mark}", flush=True)
+            found.append(measure._asdict())
+    versions = {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
+    text = json.dumps({"versions": versions, "measures": found}, indent=1)
+    temporary = RESULTS.with_suffix(".tmp")
+    temporary.write_text(text + "\n")
+    temporary.replace(RESULTS)
+
+
+main()

@@ -1,0 +1,254 @@
+"""Which row uses which count law.
+
+Row n has the law f_n = laws[index[n]]. A million rows seldom have more than a handful of
+different laws, so each is stored once. Rows with the same *learned* law share one unknown table;
+by group, every label with a learned law has a table of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ribp import checks
+from ribp.checks import FloatArray, IntArray
+from ribp.counts.finite import Learned, Uniform
+from ribp.counts.law import CountLaw
+from ribp.counts.text import parse
+from ribp.errors import InputError
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowCounts:
+    """The count law of every row; make one with `by_row`, `by_group` or `as_row_counts`.
+
+    Indexing with an integer gives the law of that row; with a slice, an integer array or a
+    mask, the `RowCounts` of those rows, so that cross-validation can split it.
+    """
+
+    laws: tuple[CountLaw, ...]
+    """The different laws, in the order in which the rows first use them."""
+    index: IntArray
+    """Shape (rows,): row n has the law ``laws[index[n]]``."""
+
+    def __post_init__(self) -> None:
+        given = tuple(_law("laws", law) for law in self.laws)
+        laws, index = _canonical(given, _checked_index(self.index, len(given)))
+        index.flags.writeable = False
+        object.__setattr__(self, "laws", laws)
+        object.__setattr__(self, "index", index)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape of a column with one entry a row."""
+        return (len(self.index),)
+
+    @property
+    def smallest(self) -> int:
+        """The smallest count that any row can have."""
+        return min((law.smallest for law in self.laws), default=0)
+
+    @property
+    def largest(self) -> int | None:
+        """The largest count that any row can have; None if there is no limit."""
+        ends = [law.largest for law in self.laws]
+        bounded = [end for end in ends if end is not None]
+        return max(bounded, default=0) if len(bounded) == len(ends) else None
+
+    def log_probs(self, k_max: int) -> FloatArray:
+        """Return log f(0..k_max) of each of `laws`, shape (laws, k_max + 1)."""
+        empty = np.empty((0, checks.integer("k_max", k_max) + 1))
+        return np.vstack([empty, *(law.log_probs(k_max) for law in self.laws)])
+
+    def sample(self, rng: np.random.Generator) -> IntArray:
+        """Return a count for every row; rows of one learned law share one drawn table."""
+        rng = checks.generator("rng", rng)
+        draws = np.empty(len(self), dtype=np.int64)
+        ends = np.cumsum(np.bincount(self.index, minlength=len(self.laws)))
+        groups = np.split(np.argsort(self.index, kind="stable"), ends[:-1])
+        for law, rows in zip(self.laws, groups, strict=False):
+            known = law.draw_table(rng) if isinstance(law, Learned) else law
+            draws[rows] = known.sample(rng, rows.size)
+        return draws
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[CountLaw]:
+        return (self.laws[j] for j in self.index.tolist())
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> CountLaw: ...
+    @overload
+    def __getitem__(self, key: Any) -> RowCounts: ...
+    def __getitem__(self, key: Any) -> CountLaw | RowCounts:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # scikit-learn splits columns as column[rows, ...]
+        picked = self.index[_row_key(key, len(self))]
+        if picked.ndim == 0:
+            return self.laws[int(picked)]
+        return RowCounts(self.laws, picked)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RowCounts):
+            return NotImplemented
+        return self.laws == other.laws and np.array_equal(self.index, other.index)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        sizes = np.bincount(self.index, minlength=len(self.laws))
+        parts = [f"{n} x {law!r}" for n, law in zip(sizes[:_SHOWN], self.laws, strict=False)]
+        if len(self.laws) > _SHOWN:
+            parts.append(f"and {len(self.laws) - _SHOWN} more laws")
+        return f"<RowCounts of {len(self)} rows: {', '.join(parts)}>"
+
+
+def by_row(laws: Iterable[CountLaw]) -> RowCounts:
+    """Return the `RowCounts` with one law for each row."""
+    where: dict[CountLaw, int] = {}
+    index = [where.setdefault(_law("laws", law), len(where)) for law in laws]
+    return RowCounts(tuple(where), np.array(index, dtype=np.int64))
+
+
+def by_group(laws: Mapping[Any, CountLaw], labels: Iterable[Hashable]) -> RowCounts:
+    """Return the `RowCounts` in which a row has the law of its label.
+
+    Parameters
+    ----------
+    laws
+        The law of each label; a label that no row has is fine.
+    labels
+        The label of each row.
+    """
+    if isinstance(labels, (str, bytes)):
+        raise InputError("labels", "must hold one label a row", repr(labels), "Pass a list.")
+    where = {label: j for j, label in enumerate(laws)}
+    try:
+        index = [where[label] for label in labels]
+    except KeyError as error:
+        raise InputError(
+            "labels",
+            f"must be among {', '.join(map(repr, where))}",
+            repr(error.args[0]),
+            "Give that label a law.",
+        ) from None
+    except TypeError:
+        raise InputError(
+            "labels", "must be a flat list of labels", repr(labels), "Pass one label a row."
+        ) from None
+    return RowCounts(tuple(laws.values()), np.array(index, dtype=np.int64))
+
+
+def as_row_counts(counts: CountLaw | RowCounts | str | ArrayLike, n_rows: int) -> RowCounts:
+    """Return `counts` as a `RowCounts` of `n_rows` rows.
+
+    Parameters
+    ----------
+    counts
+        One law for all rows, or its text form; a `RowCounts`; a whole number for each row,
+        shape (rows,), its exact count; or a lowest and a highest count, shape (rows, 2).
+    n_rows
+        The number of rows of the data.
+    """
+    n_rows = checks.integer("n_rows", n_rows)
+    if isinstance(counts, str):
+        counts = parse(counts)
+    if isinstance(counts, CountLaw):
+        return RowCounts((counts,), np.zeros(n_rows, dtype=np.int64))
+    rows = counts if isinstance(counts, RowCounts) else _from_array(counts)
+    if len(rows) != n_rows:
+        raise InputError(
+            "counts",
+            f"must have an entry for each of the {n_rows} rows",
+            f"{len(rows)} entries",
+            "Pass one law for all rows, or one entry a row.",
+        )
+    return rows
+
+
+def _from_array(counts: ArrayLike) -> RowCounts:
+    remedy = "Pass a law, its text, a RowCounts (see by_row, by_group) or an integer array."
+    try:
+        array = np.asarray(counts)
+    except ValueError:
+        raise InputError("counts", "must be rectangular", repr(counts), remedy) from None
+    if array.dtype.kind not in "iuf":
+        raise InputError("counts", "must be a count law or whole numbers", repr(counts), remedy)
+    array = checks.integers("counts", array)
+    if array.ndim == 1:
+        ks, index = np.unique(array, return_inverse=True)
+        return RowCounts(tuple(Uniform(k, k) for k in ks.tolist()), index)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError("counts", "must have shape (rows,) or (rows, 2)", array.shape, remedy)
+    wrong = np.flatnonzero(array[:, 0] > array[:, 1])
+    if wrong.size:
+        raise InputError(
+            "counts",
+            "must have lo <= hi in every row",
+            f"{array[wrong[0]].tolist()} in row {wrong[0]}",
+            "Exchange the two columns there.",
+        )
+    los, lo_index = np.unique(array[:, 0], return_inverse=True)
+    his, hi_index = np.unique(array[:, 1], return_inverse=True)
+    pairs, index = np.unique(lo_index * len(his) + hi_index, return_inverse=True)
+    i, j = np.divmod(pairs, max(1, len(his)))
+    ends = zip(los[i].tolist(), his[j].tolist(), strict=True)
+    return RowCounts(tuple(Uniform(lo, hi) for lo, hi in ends), index)
+
+
+def _canonical(
+    laws: tuple[CountLaw, ...], index: IntArray
+) -> tuple[tuple[CountLaw, ...], IntArray]:
+    """Return the laws that are used, each once, in order of first use, and the index into them."""
+    where: dict[Hashable, int] = {}
+    keys = ((j, law) if isinstance(law, Learned) else law for j, law in enumerate(laws))
+    merged = np.array([where.setdefault(key, j) for j, key in enumerate(keys)], dtype=np.int64)
+    used, first, inverse = np.unique(merged[index], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return tuple(laws[used[j]] for j in order), rank[inverse]
+
+
+def _checked_index(index: ArrayLike, n_laws: int) -> IntArray:
+    array = checks.integers("index", index)
+    if array.ndim != 1 or (array.size and array.max() >= n_laws):
+        raise InputError(
+            "index",
+            f"must be one position among the {n_laws} laws for each row",
+            index,
+            "Use by_row or by_group.",
+        )
+    return array
+
+
+def _row_key(key: Any, n_rows: int) -> Any:
+    """Return a NumPy index for one integer, a slice, or a flat array of integers or booleans."""
+    if isinstance(key, slice):
+        return key
+    array = np.asarray(None if isinstance(key, tuple) else key)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)  # an empty list
+    mask = array.dtype.kind == "b" and array.shape == (n_rows,)
+    if mask or (array.dtype.kind in "iu" and array.ndim <= 1):
+        return operator.index(key) if array.ndim == 0 else array
+    raise InputError(
+        "rows",
+        "must be an integer, a slice, an integer array or a mask with an entry a row",
+        repr(key),
+        f"There are {n_rows} rows.",
+    )
+
+
+def _law(argument: str, law: Any) -> CountLaw:
+    if not isinstance(law, CountLaw):
+        raise InputError(argument, "must be count laws", repr(law), "Pass for example exactly(3).")
+    return law

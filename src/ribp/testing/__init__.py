@@ -1,0 +1,10 @@
+"""What proves a law or a sampler: enumeration, goodness of fit, and wrong twins to be caught.
+
+`exact` answers by enumeration or many-digit arithmetic; `goodness` turns draws into one verdict
+with a failure rate for the whole suite; `broken` holds samplers that are wrong in a known way, so
+that a test can show that it would notice.
+"""
+
+from ribp.testing import broken, exact, goodness
+
+__all__ = ["broken", "exact", "goodness"]

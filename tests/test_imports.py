@@ -1,0 +1,46 @@
+"""What a bare import brings in, and what it must not."""
+
+import subprocess
+import sys
+
+import pytest
+
+import ribp
+
+LOADED = "import sys; print(' '.join(sorted({name.partition('.')[0] for name in sys.modules})))"
+
+
+def modules_after(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; {LOADED}"], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_import_is_light():
+    loaded = modules_after("import ribp")
+    assert not loaded & {"numba", "sklearn", "scipy", "matplotlib", "numpy", "rich", "typer"}
+
+
+def test_first_answer_does_not_load_what_it_does_not_need():
+    loaded = modules_after("import ribp; ribp.log_esp([0.0, 1.0])")
+    assert "numba" in loaded
+    assert not loaded & {"sklearn", "matplotlib", "rich", "typer"}
+
+
+def test_help_is_light():
+    code = "import ribp.cli.main as m; m.app(['--help'], standalone_mode=False)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; {LOADED}"], capture_output=True, text=True, check=True
+    )
+    assert "demo" in done.stdout
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {"numba", "numpy", "scipy", "matplotlib", "sklearn"}
+
+
+def test_public_names():
+    assert set(ribp.__all__) <= set(dir(ribp))
+    for name in ribp.__all__:
+        assert getattr(ribp, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = ribp.nonsense
