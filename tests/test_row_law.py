@@ -101,6 +101,7 @@ def test_no_finite_feature_at_all():
     assert row_law.inclusion_probs().tolist() == [1, 0, 1]
     assert row_law.entropy() == 0
     assert row_law.log_prob([1, 0, 1]) == 0
+    assert row_law.log_prob([[1, 1, 1], [0, 0, 1]]).tolist() == [-INF, -INF]
 
 
 @pytest.mark.parametrize("kind", ["mixture", "tilted"])

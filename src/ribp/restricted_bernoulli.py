@@ -114,7 +114,7 @@ class RestrictedBernoulli:
         return self._gather(_Row.pair_probs)
 
     def count_log_probs(self) -> FloatArray:
-        """Return log P(|z| = k) for k = 0 .. features."""
+        """Return log P(k ones) for k = 0 .. features."""
         return self._gather(lambda row: row.log_counts)
 
     def log_normaliser(self) -> FloatArray:

@@ -65,6 +65,17 @@ def test_tilt_meets_the_count(name):
         np.testing.assert_allclose(p[near], 1 / (1 + np.exp(-(theta + beta)[near])), rtol=1e-9)
 
 
+def test_nodes_that_have_decayed_are_left_out():
+    theta = np.repeat([0.3, -0.3], 60)
+    found = quadrature.inclusion_at(theta, 60)
+    np.testing.assert_allclose(found, exact.inclusion_probs(theta, 60), rtol=0, atol=1e-13)
+
+
+def test_a_tilt_that_is_asked_for_too_much_ends():
+    beta, p, _ = quadrature.solve_tilt(np.array([0.1, 0.7, 0.2]), 1, 0.0)
+    assert p.sum() == pytest.approx(1.0, abs=1e-14)
+
+
 @pytest.mark.jit
 @pytest.mark.parametrize("k", [1, 30, 1000, 99_000])
 def test_a_hundred_thousand_features(k):

@@ -9,7 +9,7 @@ from harsh_cases import CASES, falling
 
 from ribp.kernels import symmetric
 from ribp.testing import exact
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
 
 
 def unit(k):
@@ -95,19 +95,19 @@ def test_skip_table_across_its_blocks():
         assert math.log(table[2, i]) == pytest.approx(truth, abs=1e-11)
 
 
-@pytest.mark.jit
 def test_skip_table_in_logs_where_doubles_end():
-    # C(1600, 800) is about exp(1105): the table holds logarithms, and draws agree in law.
-    theta = np.zeros(1600)
-    table, logs = symmetric.skip_table(theta, 800)
+    # C(740, 370) is about exp(509): the table holds logarithms, and draws still have the law.
+    theta = np.zeros(740)
+    table, logs = symmetric.skip_table(theta, 370)
     assert logs
-    truth = math.lgamma(1601) - 2 * math.lgamma(801)
-    assert table[800, 1600] == pytest.approx(truth, rel=1e-12)
-    flat = symmetric.draw_sets(np.uint64(1), 0, np.full(400, 800), table, logs)
-    seen = np.bincount(flat // 100, minlength=16)
-    # equal odds: sixteen blocks of 100 features, each with variance below the binomial's
-    assert agrees(frequencies_p_value(seen, np.full(16, 1 / 16)))
-    assert all(len(set(row)) == 800 for row in flat.reshape(400, 800))
+    truth = math.lgamma(741) - 2 * math.lgamma(371)
+    assert table[370, 740] == pytest.approx(truth, rel=1e-12)
+    flat = symmetric.draw_sets(np.uint64(1), 0, np.full(40, 370), table, logs)
+    assert all(len(set(row)) == 370 for row in flat.reshape(40, 370))
+    # equal odds: the number below the middle is hypergeometric, with standard deviation 6.8
+    below = (flat.reshape(40, 370) < 370).sum(axis=1)
+    assert agrees(mean_p_value(below, 185.0))
+    assert 4 < below.std() < 10
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])

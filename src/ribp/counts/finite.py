@@ -176,7 +176,7 @@ def uniform(lo: int, hi: int) -> Uniform:
 
 
 def window(centre: float, half_width: float) -> Uniform:
-    """Return the uniform law on the integers k >= 0 with |k - centre| <= half_width.
+    """Return the uniform law on the integers k >= 0 with ``|k - centre| <= half_width``.
 
     Numbers count as the decimals they print as: ``window(4.4, 1.4)`` reaches down to 3,
     although 4.4 - 1.4 is a little more than 3 in binary arithmetic.

@@ -60,7 +60,7 @@ def log_esp(log_odds: ArrayLike, k_max: int) -> FloatArray:
 
 
 def inclusion_probs(log_odds: ArrayLike, k: int) -> FloatArray:
-    """Return P(z_i = 1 | |z| = k) by joining the sums before and after each feature."""
+    """Return P(z_i = 1) given k ones, by joining the sums before and after each feature."""
     theta = np.asarray(log_odds, dtype=float)
     with localcontext(_MANY_DIGITS):
         odds = _odds(theta)
@@ -76,7 +76,7 @@ def inclusion_probs(log_odds: ArrayLike, k: int) -> FloatArray:
 
 
 def pair_prob(log_odds: ArrayLike, k: int, i: int, j: int) -> float:
-    """Return P(z_i = z_j = 1 | |z| = k) for i != j, from the sums without both."""
+    """Return P(z_i = z_j = 1) given k ones, for i != j, from the sums without both."""
     theta = np.asarray(log_odds, dtype=float)
     if k < 2:
         return 0.0
