@@ -27,7 +27,7 @@ test: $(READY)
 
 # The same tests, the statistical tier with many seeds.
 test-slow: $(READY)
-	RIBP_TEST_SEEDS=40 $(PYTEST) tests
+	RIBP_TEST_SEEDS=10 $(PYTEST) tests
 
 # Branch coverage of kernels and laws, with the compiler off so that every line is seen.
 coverage: $(READY)

@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ribp import counts, testing
+    from ribp.measures import (
+        BetaProcess,
+        Certified,
+        DirichletWeights,
+        GammaProcess,
+        PitmanYorWeights,
+        SizeOrdered,
+        WeakLimit,
+        esscher,
+        normalised_log_odds,
+        odds,
+    )
     from ribp.poisson_binomial import PoissonBinomial
+    from ribp.polynomials import RestrictedEntries
+    from ribp.prior.simulate import simulate
     from ribp.restricted_bernoulli import RestrictedBernoulli
     from ribp.symmetric import inclusion_probs, log_esp
 
@@ -17,18 +31,42 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "counts": "ribp.counts",
     "testing": "ribp.testing",
+    "BetaProcess": "ribp.measures",
+    "Certified": "ribp.measures",
+    "DirichletWeights": "ribp.measures",
+    "GammaProcess": "ribp.measures",
+    "PitmanYorWeights": "ribp.measures",
+    "SizeOrdered": "ribp.measures",
+    "WeakLimit": "ribp.measures",
+    "esscher": "ribp.measures",
+    "normalised_log_odds": "ribp.measures",
+    "odds": "ribp.measures",
     "PoissonBinomial": "ribp.poisson_binomial",
+    "RestrictedEntries": "ribp.polynomials",
+    "simulate": "ribp.prior.simulate",
     "RestrictedBernoulli": "ribp.restricted_bernoulli",
     "inclusion_probs": "ribp.symmetric",
     "log_esp": "ribp.symmetric",
 }
 
 __all__ = [
+    "BetaProcess",
+    "Certified",
+    "DirichletWeights",
+    "GammaProcess",
+    "PitmanYorWeights",
     "PoissonBinomial",
     "RestrictedBernoulli",
+    "RestrictedEntries",
+    "SizeOrdered",
+    "WeakLimit",
     "counts",
+    "esscher",
     "inclusion_probs",
     "log_esp",
+    "normalised_log_odds",
+    "odds",
+    "simulate",
     "testing",
 ]
 

@@ -32,7 +32,7 @@ from ribp.errors import InputError
 from ribp.rng import kernel_seed
 from ribp.symmetric import sorted_log_esp
 
-__all__ = ["RestrictedBernoulli"]
+__all__ = ["RestrictedBernoulli", "sample_sets"]
 
 _NEGLIGIBLE = 1e-18  # counts whose total probability is below this are left out of sums
 
@@ -203,14 +203,12 @@ class _Row:
         return out
 
     def sample(self, rng: np.random.Generator, n: int) -> NDArray[np.int8]:
-        from ribp.kernels import symmetric
+        from ribp.kernels.symmetric import switch_on
 
         counts = self._draw_counts(rng, n)
-        table, logs = symmetric.skip_table(self.theta, int(counts.max(initial=0)))
-        drawn = symmetric.draw_sets(kernel_seed(rng), 0, counts, table, logs)
         z = np.zeros((n, self.features), np.int8)
         z[:, self.on] = 1
-        symmetric.switch_on(z, counts, drawn, self.place)
+        switch_on(z, counts, _sample_sorted_sets(rng, self.theta, counts), self.place)
         return z
 
     def _draw_counts(self, rng: np.random.Generator, n: int) -> IntArray:
@@ -251,6 +249,26 @@ class _Row:
         of_sets = self.log_e(probs.size - 1)[k]
         mean = self.inclusion_probs()[self.place] @ self.theta
         return max(0.0, float(probs[k] @ (of_sets - log_count) - mean))
+
+
+def sample_sets(rng: np.random.Generator, log_odds: FloatArray, counts: IntArray) -> IntArray:
+    """Draw sets of counts[0], counts[1], ... features with the row law, laid end to end.
+
+    `log_odds` are finite, and no count is larger than their number. Within a set the likelier
+    features come last.
+    """
+    order = np.argsort(-log_odds, kind="stable")
+    return np.asarray(order[_sample_sorted_sets(rng, log_odds[order], counts)])
+
+
+def _sample_sorted_sets(
+    rng: np.random.Generator, falling: FloatArray, counts: IntArray
+) -> NDArray[np.int32]:
+    from ribp.kernels import symmetric
+
+    table, logs = symmetric.skip_table(falling, int(counts.max(initial=0)))
+    drawn: NDArray[np.int32] = symmetric.draw_sets(kernel_seed(rng), 0, counts, table, logs)
+    return drawn
 
 
 def _largest_needed(law: CountLaw, negligible: float, most: int) -> int:

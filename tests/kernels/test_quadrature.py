@@ -72,7 +72,7 @@ def test_nodes_that_have_decayed_are_left_out():
 
 
 def test_a_tilt_that_is_asked_for_too_much_ends():
-    beta, p, _ = quadrature.solve_tilt(np.array([0.1, 0.7, 0.2]), 1, 0.0)
+    _, p, _ = quadrature.solve_tilt(np.array([0.1, 0.7, 0.2]), 1, 0.0)
     assert p.sum() == pytest.approx(1.0, abs=1e-14)
 
 

@@ -172,7 +172,7 @@ def draw_sets(seed, sweep, counts, table, logs):
     A set is drawn from its last (least likely) member to its first, one uniform and one binary
     search in `skip_table` each: O(counts * log I) a row.
     """
-    out = np.empty(counts.sum(), np.int64)
+    out = np.empty(counts.sum(), np.int32)
     place = 0
     for n in range(counts.shape[0]):
         end = table.shape[1] - 1

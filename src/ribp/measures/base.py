@@ -1,0 +1,86 @@
+"""What every directing measure offers: weights for the features, as log-odds.
+
+A measure is a law of infinitely many weights. A row's law needs finitely many, and there are three
+ways to get them, one method each:
+
+- `Measure.weak_limit`: I exchangeable weights whose law tends to the measure as I grows;
+- `Measure.size_ordered`: the first I weights of the measure itself, in its own order;
+- `Measure.atom_stream`: as many weights as a certificate asks for. The stream hands out more
+  on request, and bounds the total odds T of all it has not handed out.
+
+**Weights travel as logarithms**: log(pi/(1-pi)) for atoms of a beta process, log lambda for a gamma
+process, log weight for Dirichlet and Pitman-Yor weights. Their exponentials are the w_i in
+
+    R-BeP(z; w, f) = f(|z|) prod_i w_i^{z_i} / e_{|z|}(w).
+
+Rows with other entries than 0 and 1 use other odds of the same atom (see `ribp.measures.entries`):
+that function goes in the argument `odds`, and the bound on T follows it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+
+Odds = Callable[[FloatArray], FloatArray]
+"""From the logarithm that an atom carries to the logarithm of the odds that a row uses."""
+
+
+class AtomStream(ABC):
+    """The atoms of one draw of a measure, handed out a few at a time."""
+
+    @abstractmethod
+    def extend(self, n_atoms: int) -> FloatArray:
+        """Return the log-odds of the next `n_atoms` atoms."""
+
+    @abstractmethod
+    def log_expected_tail_odds(self, odds: Odds | None = None) -> float:
+        """Return log E[T | atoms so far], or a bound above it.
+
+        Parameters
+        ----------
+        odds : callable, optional
+            The odds of a row, as a function of what the atoms carry; left out, they are the
+            exponentials of what the atoms carry. As a function of the atom's size they must be
+            convex and vanish at zero, as all those in `ribp.measures.entries` are.
+
+        Returns
+        -------
+        float
+            +inf when there is no finite bound, as before the first atom when c <= 1.
+        """
+
+
+class Measure(ABC):
+    """A directing measure: the law of the weights of infinitely many features."""
+
+    @abstractmethod
+    def weak_limit(self, rng: np.random.Generator, n_features: int) -> FloatArray:
+        """Draw the log-odds of `n_features` exchangeable features, in no order."""
+
+    @abstractmethod
+    def size_ordered(self, rng: np.random.Generator, n_features: int) -> FloatArray:
+        """Draw the log-odds of the first `n_features` features in the measure's own order.
+
+        The order is descending for completely random measures, and the (size-biased) order of
+        stick-breaking for Dirichlet and Pitman-Yor weights.
+        """
+
+    @abstractmethod
+    def atom_stream(self, rng: np.random.Generator) -> AtomStream:
+        """Start a draw of the measure whose atoms are handed out on request."""
+
+
+def no_weak_limit(discount: float) -> InputError:
+    """Return the error for a weak limit that does not exist."""
+    return InputError(
+        "truncation",
+        "must not be a WeakLimit: there is no weak limit for discount > 0",
+        f"discount={discount:g}",
+        "Use SizeOrdered or Certified.",
+    )

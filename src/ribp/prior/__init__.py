@@ -1,0 +1,1 @@
+"""Simulation from the prior: `ribp.simulate`, and one file for each sampler behind it."""

@@ -1,0 +1,124 @@
+"""How far rows drawn from finitely many weights are from rows of the whole measure.
+
+Keep a head of atoms, drop a tail with total odds T. Let R_J = e_{J-1}/e_J of the head (for sums:
+the ratio of coefficients of the product of generating polynomials). These sequences are
+log-concave, so e_{J-k}/e_J <= R_J^k, and given the measure and J a row is within
+
+    ones or non-zeros                1 - exp(-R_J T)
+    sum, Poisson entries             1 - (1 + T/Lambda)^{-J},          Lambda: rate of the head
+    sum, negative binomial, r >= 1   1 - exp(-r R_J T / (1 - t R_J)),  t: smallest atom kept
+
+of its law under the whole measure, in total variation. Each bound is concave in T, so T may be
+replaced by its expectation given the head, and each grows with J.
+
+For the mixture J ~ f does not depend on the measure. The tilted law (binary rows) with f on 0..K
+has the bound for J = K; if f goes further, K is where 1e-30 of its mass is left, and that mass
+divided by the probability that a row is kept is added.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import CountLaw
+from ribp.measures import Odds, SizeOrdered, negative_binomial_one
+from ribp.polynomials import RestrictedEntries
+from ribp.prior.request import Request
+from ribp.restricted_bernoulli import RestrictedBernoulli
+from ribp.symmetric import log_esp
+
+__all__ = ["effective_largest", "has_certificate", "level_bounds", "tail_odds", "tv_bounds"]
+
+_LEFT_OUT = 1e-30
+
+
+def has_certificate(request: Request) -> bool:
+    """Return whether there is a bound; negative binomial sums with r < 1 are not log-concave."""
+    sums = request.entries == "negative_binomial" and request.restrict == "sum"
+    return not sums or request.failures >= 1
+
+
+def tail_odds(request: Request) -> Odds | None:
+    """Return what T adds up, as a function of what an atom carries; None: its exponential."""
+    if request.restrict != "sum":
+        return request.support_odds
+    return partial(negative_binomial_one, shape=1.0) if request.failing else None
+
+
+def effective_largest(law: CountLaw) -> int:
+    """Return the largest count of a law, or the one beyond which 1e-30 of its mass is left."""
+    if law.largest is not None:
+        return law.largest
+    high = 1
+    while law.tail(high) > _LEFT_OUT:
+        high *= 2
+    low = high // 2
+    while low < high:
+        middle = (low + high) // 2
+        if law.tail(middle) > _LEFT_OUT:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def level_bounds(
+    request: Request, atoms: FloatArray, log_tail: float, levels: IntArray
+) -> FloatArray:
+    """Return the bound for each J in `levels`, given the head and the log of E[T]."""
+    if request.restrict == "sum" and not request.failing:
+        share = math.exp(min(log_tail - float(logsumexp(atoms)), 700.0))
+        return np.asarray(-np.expm1(-levels * np.log1p(share)))
+    log_ratio = _log_ratios(request, atoms, int(levels.max(initial=0)))[levels]
+    exponent = log_ratio + log_tail
+    if request.restrict == "sum":
+        room = -np.expm1(log_ratio - np.logaddexp(0.0, -atoms[-1]))  # 1 - t R_J
+        with np.errstate(divide="ignore"):
+            exponent += math.log(request.failures) - np.log(np.maximum(room, 0.0))
+    return np.asarray(-np.expm1(-np.exp(np.minimum(exponent, 700.0))))
+
+
+def _log_ratios(request: Request, atoms: FloatArray, top: int) -> FloatArray:
+    """Return log R_J for J = 0 .. top: -inf for J = 0, +inf where the head has too few atoms."""
+    if request.restrict == "sum":
+        law = RestrictedEntries(atoms, request.counts.laws[0], **request.entry_options)
+        log_e = law.log_coefficients(top)[-1]
+    else:
+        own = atoms if request.support_odds is None else request.support_odds(atoms)
+        log_e = log_esp(own, min(top, own.size))
+    ratios = np.full(top + 1, np.inf)
+    ratios[0] = -np.inf
+    ratios[1 : log_e.size] = log_e[:-1] - log_e[1:]
+    return ratios
+
+
+def tv_bounds(
+    request: Request, atoms: FloatArray, log_tail: float, totals: IntArray | None
+) -> tuple[float, float]:
+    """Return the bounds for the worst row and for all rows; `totals` are the J_n of a mixture."""
+    laws, index = request.counts.laws, request.counts.index
+    if totals is None:
+        levels = np.array([min(effective_largest(law), atoms.size) for law in laws], np.int64)
+        rows = level_bounds(request, atoms, log_tail, levels)
+        spread = math.exp(min(log_tail, 6.0))
+        for which, law in enumerate(laws):
+            lost = law.tail(int(levels[which]))
+            if lost > 0:
+                kept = RestrictedBernoulli(atoms, law, kind="tilted").log_normaliser() - spread
+                rows[which] += math.exp(min(math.log(lost) - float(kept), 0.0))
+        times = np.bincount(index, minlength=len(laws))
+    else:
+        levels, times = np.unique(totals, return_counts=True)
+        rows = level_bounds(request, atoms, log_tail, levels)
+    worst, total = float(rows.max(initial=0.0)), float(rows @ times)
+    cut = isinstance(request.truncation, SizeOrdered) and request.restrict != "sum"
+    if totals is not None and cut:  # f itself was cut at the number of features
+        lost_by_law = np.array([law.tail(atoms.size) for law in laws])
+        worst += float(lost_by_law.max(initial=0.0))
+        total += float(lost_by_law @ np.bincount(index, minlength=len(laws)))
+    return min(1.0, worst), min(1.0, total)

@@ -1,0 +1,105 @@
+"""What was asked of `simulate`, checked once and passed to the sampler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ribp.checks import IntArray
+from ribp.counts import CountLaw, Learned, RowCounts, truncated
+from ribp.errors import InputError, ProposalLimitError
+from ribp.measures import (
+    Certified,
+    Measure,
+    Odds,
+    Truncation,
+    negative_binomial_nonzero,
+    negative_binomial_one,
+    poisson_nonzero,
+)
+
+__all__ = ["Request"]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Rows wanted from a measure, and how; see `ribp.simulate` for each field."""
+
+    rng: np.random.Generator
+    counts: RowCounts
+    measure: Measure
+    truncation: Truncation
+    kind: str
+    entries: str
+    restrict: str
+    failures: float
+    max_proposals: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows wanted."""
+        return len(self.counts)
+
+    @property
+    def n_features(self) -> int | None:
+        """The number of features that a truncation fixes beforehand; None if it does not."""
+        return None if isinstance(self.truncation, Certified) else self.truncation.n_features
+
+    @property
+    def failing(self) -> bool:
+        """Whether entries are negative binomial."""
+        return self.entries == "negative_binomial"
+
+    @property
+    def entry_options(self) -> dict[str, Any]:
+        """What `RestrictedEntries` is to know of the entries."""
+        return {"entries": self.entries, "restrict": self.restrict, "failures": self.failures}
+
+    @property
+    def support_odds(self) -> Odds | None:
+        """The odds of the support, as a function of what an atom carries; None if the same."""
+        if self.entries == "poisson" and self.restrict == "nonzeros":
+            return poisson_nonzero
+        if not self.failing:
+            return None
+        odds = negative_binomial_nonzero if self.restrict == "nonzeros" else negative_binomial_one
+        return partial(odds, shape=self.failures)
+
+    def draw_totals(self, most: int | None) -> IntArray:
+        """Draw J_n ~ f_n, given J_n <= most, for the mixture law."""
+        if most is None:
+            return self.counts.sample(self.rng)
+        laws = tuple(cut(law, most) for law in self.counts.laws)
+        return RowCounts(laws, self.counts.index).sample(self.rng)
+
+    def out_of_proposals(self, n_accepted: int) -> ProposalLimitError:
+        """Return the error of a rejection sampler that met its limit."""
+        rate = n_accepted / self.max_proposals
+        return ProposalLimitError(
+            f"{self.max_proposals} proposals gave only {n_accepted} of {self.n_rows} rows "
+            f"(acceptance rate {rate:.1e}); stopping here would bias the draw, so nothing is "
+            "returned. Use method='inclusion', which rejects nothing, or raise max_proposals.",
+            self.max_proposals,
+            n_accepted,
+        )
+
+
+def cut(law: CountLaw, most: int) -> CountLaw:
+    """Return the law given that the count is at most the number of features."""
+    if law.smallest > most:
+        raise InputError(
+            "counts",
+            f"must have mass on 0..{most}, the number of features of the truncation",
+            str(law),
+            "Keep more features, use Certified, or change the law.",
+        )
+    return truncated(law, 0, most)
+
+
+def realised(rng: np.random.Generator, counts: RowCounts) -> RowCounts:
+    """Return `counts` with each learned law replaced by a table drawn from its Dirichlet prior."""
+    laws = (law.draw_table(rng) if isinstance(law, Learned) else law for law in counts.laws)
+    return RowCounts(tuple(laws), counts.index)

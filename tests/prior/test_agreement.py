@@ -1,0 +1,132 @@
+"""All samplers agree in law with reference values and with each other; wrong ones do not."""
+
+import numpy as np
+import pytest
+from row_statistics import many
+from scipy.sparse import csr_array
+
+import ribp
+from ribp import counts
+from ribp.paper import prior as printed
+from ribp.testing.goodness import agrees, mean_p_value, n_seeds, two_sample_p_value
+
+pytestmark = pytest.mark.jit
+
+METHODS = ["inclusion", "esscher", "rejection", "collapsed", "lazy"]
+TRUNCATED = METHODS[:3]
+
+# By quadrature, one feature in each of five rows: P(row 1 = row 2) and, at concentration 1, the
+# expected number of distinct features.
+REFERENCE = {
+    (1.0, 1.0): (0.56146, 2.1123),
+    (2.0, 1.0): (0.44066, 2.5436),
+    (1.0, 2.5): (0.32310, None),
+    (1.0, 0.5): (0.73000, None),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("mass", "concentration"), REFERENCE)
+def test_reference_values(mass, concentration, method):
+    measure = ribp.BetaProcess(mass, concentration)
+    repeats = (400 if concentration != 1 and method in TRUNCATED else 1500) * n_seeds(1)
+    # At concentration 0.5 the coins need more than any number of proposals too often.
+    if concentration < 1 and method in ("rejection", "collapsed", "lazy"):
+        measure, method = measure, "inclusion"
+    found = many(
+        lambda rng: (
+            ribp.simulate(rng, n_rows=5, counts="exactly(1)", measure=measure, method=method).rows
+        ),
+        repeats,
+        seed=1,
+    )
+    same, distinct = REFERENCE[mass, concentration]
+    assert agrees(mean_p_value(found[:, 0], same, 5e-6))
+    if distinct is not None:
+        assert agrees(mean_p_value(found[:, 1], distinct, 5e-5))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_reference_for_two_features(method):
+    found = many(
+        lambda rng: (
+            ribp.simulate(
+                rng, n_rows=5, counts="exactly(2)", measure=ribp.BetaProcess(2), method=method
+            ).rows
+        ),
+        1500 * n_seeds(1),
+        seed=2,
+    )
+    assert agrees(mean_p_value(found[:, 0], 0.2338, 4e-4))
+    assert agrees(mean_p_value(found[:, 1], 4.401, 2e-3))
+
+
+CASES = {
+    "concentration 2.5, spread": (
+        ribp.BetaProcess(3, 2.5), counts.table([0, 0.5, 0.3, 0.2]), "mixture"),
+    "discount 0.4, two ones": (
+        ribp.BetaProcess(3, 1, 0.4), counts.exactly(2), "mixture"),
+    "discount 0.4, concentration 2.5, spread": (
+        ribp.BetaProcess(3, 2.5, 0.4), counts.table([0, 0.5, 0.3, 0.2]), "mixture"),
+    "two groups": (
+        ribp.BetaProcess(1.5), counts.by_group(
+            {"a": counts.exactly(1), "b": counts.uniform(1, 2)}, list("aabbb")), "mixture"),
+    "tilted": (
+        ribp.BetaProcess(3), counts.table([0, 0.5, 0.3, 0.2]), "tilted"),
+    "tilted, concentration 2.5, two groups": (
+        ribp.BetaProcess(2, 2.5), counts.by_group(
+            {"a": counts.exactly(1), "b": counts.poisson(3)}, list("aabbb")), "tilted"),
+}  # fmt: skip
+
+
+def samples(name, method, repeats):
+    measure, law, kind = CASES[name]
+    # With a discount, weights fall as a power: a looser bound, far below what these draws can see.
+    loose = method in TRUNCATED and measure.discount > 0
+    truncation = ribp.Certified(1e-3, 20_000) if loose else None
+    return many(
+        lambda rng: ribp.simulate(
+            rng, n_rows=5, counts=law, measure=measure, method=method, kind=kind,
+            truncation=truncation,
+        ).rows,
+        repeats,
+        seed=METHODS.index(method),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_samplers_agree(name):
+    exact = np.concatenate([samples(name, m, 1500 * n_seeds(1)) for m in ("collapsed", "lazy")])
+    for method in METHODS:
+        repeats = 150 if method in TRUNCATED and CASES[name][0].discount else 400
+        found = samples(name, method, repeats * n_seeds(1))
+        for column in range(3):
+            assert agrees(two_sample_p_value(found[:, column], exact[:, column])), (method, column)
+
+
+def one_feature_rows(dishes):
+    n = len(dishes)
+    return csr_array((np.ones(n, np.int8), (np.arange(n), dishes)))
+
+
+def retrospective(rng):
+    rows = printed.retrospective_rows(rng, 1.0, 1, 5, start=1)
+    return one_feature_rows([int(row[0]) for row in rows])
+
+
+WRONG = {
+    "kept rows only": lambda rng: one_feature_rows(printed.kept_only_rows(rng, 1.0, 5)),
+    "retrospective as printed": retrospective,
+    "too few atoms": lambda rng: ribp.simulate(
+        rng, n_rows=5, counts="exactly(1)", measure=ribp.BetaProcess(1),
+        truncation=ribp.SizeOrdered(2)).rows,
+    "wrong concentration": lambda rng: ribp.simulate(
+        rng, n_rows=5, counts="exactly(1)", measure=ribp.BetaProcess(1, 0.8)).rows,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_samplers_are_caught(name):
+    found = many(WRONG[name], 1500, seed=3)
+    p_values = [mean_p_value(found[:, 0], 0.56146), mean_p_value(found[:, 1], 2.1123)]
+    assert not all(agrees(p) for p in p_values)

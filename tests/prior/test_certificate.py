@@ -1,0 +1,199 @@
+"""The certificate is honest: against a much deeper truncation the true error is below the bound."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import ribp
+from ribp.errors import InputError, TruncationWarning
+from ribp.measures import (
+    CompletelyRandomMeasure,
+    negative_binomial_nonzero,
+    poisson_nonzero,
+)
+from ribp.polynomials import RestrictedEntries
+from ribp.prior.certificate import level_bounds, tail_odds
+from ribp.prior.request import Request
+
+
+def request(measure, **changes):
+    options = {
+        "rng": np.random.default_rng(0),
+        "counts": ribp.counts.as_row_counts("exactly(1)", 1),
+        "measure": measure,
+        "truncation": ribp.Certified(),
+        "kind": "mixture",
+        "entries": "bernoulli",
+        "restrict": "nonzeros",
+        "failures": 1.0,
+        "max_proposals": 10,
+    }
+    return Request(**(options | changes))
+
+
+BINARY = {
+    "beta c=1": ribp.BetaProcess(3),
+    "beta c=2.5": ribp.BetaProcess(3, 2.5),
+    "beta c=0.5": ribp.BetaProcess(3, 0.5),
+    "stable": ribp.BetaProcess(3, 1, 0.4),
+    "gamma": ribp.GammaProcess(3),
+    "dirichlet": ribp.DirichletWeights(3),
+    "pitman-yor": ribp.PitmanYorWeights(3, 0.3),
+}
+
+
+def true_error(own, head, ones):
+    """Return P(a row of the deep law has a feature beyond the head), given the measure."""
+    return -np.expm1(ribp.log_esp(own[:head], ones)[ones] - ribp.log_esp(own, ones)[ones])
+
+
+def tails(measure, head, rng, repeats, n_atoms):
+    """Return `repeats` continuations of a head, each ten times as deep."""
+    if isinstance(measure, CompletelyRandomMeasure):
+        start = np.exp(float(measure.log_levy_tail(head[-1])))
+        gaps = rng.standard_exponential((repeats, n_atoms))
+        return measure.inverse_levy_tail(start + np.cumsum(gaps, axis=1))
+    # Sticks: what is left after k pieces is broken on by the same rule, with mass + k * discount.
+    log_rest = np.log1p(-np.exp(head).sum())
+    discount = getattr(measure, "discount", 0.0)
+    rest = ribp.PitmanYorWeights(measure.mass + head.size * discount, discount)
+    return [log_rest + rest.size_ordered(rng, n_atoms) for _ in range(repeats)]
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("ones", [1, 2, 5])
+def test_binary_rows(name, ones):
+    """Given the head, the error averaged over the tails that it may have is below the bound.
+
+    One tail may exceed it, since the bound uses the expected odds of the tail: rows are drawn
+    without knowing the tail, so their law is the average.
+    """
+    measure, tight = BINARY[name], 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        stream = measure.atom_stream(rng)
+        head = stream.extend(12)
+        log_tail = stream.log_expected_tail_odds()
+        bound = level_bounds(request(measure), head, log_tail, np.array([ones]))[0]
+        truth = np.array([
+            true_error(np.concatenate([head, tail]), 12, ones)
+            for tail in tails(measure, head, rng, 100, 120)
+        ])  # fmt: skip
+        error = truth.std() / 10
+        assert truth.mean() <= bound + 5 * error
+        tight += truth.mean() > bound / 10 + 5 * error
+    assert tight > 0 or ones == 5  # a bound ten times smaller would not pass
+
+
+@pytest.mark.parametrize("ones", [1, 3])
+@pytest.mark.parametrize(
+    ("measure", "entries", "restrict", "failures"),
+    [
+        (ribp.GammaProcess(3), "poisson", "nonzeros", 1.0),
+        (ribp.GammaProcess(3), "poisson", "sum", 1.0),
+        (ribp.GammaProcess(3), "poisson", "ones", 1.0),
+        (ribp.DirichletWeights(3), "poisson", "sum", 1.0),
+        (ribp.BetaProcess(3), "negative_binomial", "nonzeros", 2.0),
+        (ribp.BetaProcess(3), "negative_binomial", "sum", 1.0),
+        (ribp.BetaProcess(3), "negative_binomial", "sum", 2.5),
+        (ribp.BetaProcess(3), "negative_binomial", "ones", 0.5),
+    ],
+)
+def test_rows_of_counts(measure, entries, restrict, failures, ones):
+    asked = request(measure, entries=entries, restrict=restrict, failures=failures)
+    found = []
+    for seed in range(30):
+        stream = measure.atom_stream(np.random.default_rng(seed))
+        head = stream.extend(15)
+        log_tail = stream.log_expected_tail_odds(tail_odds(asked))
+        bound = level_bounds(asked, head, log_tail, np.array([ones]))[0]
+        deep = np.concatenate([head, stream.extend(100)])
+        if restrict == "sum":
+            kept, whole = (
+                RestrictedEntries(
+                    atoms, "exactly(1)", entries=entries, restrict="sum", failures=failures
+                ).log_coefficients(ones)[-1][ones]
+                for atoms in (head, deep)
+            )
+            truth = -np.expm1(kept - whole)
+        else:
+            odds = asked.support_odds
+            truth = true_error(deep if odds is None else odds(deep), 15, ones)
+        found.append((truth, bound))
+    excess = np.subtract(*np.array(found).T)
+    assert excess.mean() <= 3 * excess.std() / np.sqrt(len(found))
+
+
+def test_no_certificate_where_the_argument_fails():
+    arguments = {
+        "n_rows": 3, "counts": "exactly(2)", "measure": ribp.BetaProcess(3),
+        "entries": "negative_binomial", "restrict": "sum", "failures": 0.5,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="cannot be Certified"):
+        ribp.simulate(0, **arguments)
+    draw = ribp.simulate(0, **arguments, truncation=ribp.SizeOrdered(50))
+    assert draw.tv_bound_row is None
+    assert draw.tv_bound is None
+
+
+@pytest.mark.parametrize("mass", [1e-3, 0.1, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("ones", [1, 2, 8, 50])
+def test_few_atoms_at_concentration_one(mass, ones):
+    for seed in range(5):
+        draw = ribp.simulate(
+            seed, n_rows=4, counts=ribp.counts.exactly(ones), measure=ribp.BetaProcess(mass)
+        )
+        assert draw.n_atoms <= 40 * mass + ones + 20
+        assert draw.tv_bound_row <= 1e-12
+        assert draw.tv_bound == pytest.approx(4 * draw.tv_bound_row)
+
+
+def test_heavy_tails_stop_with_the_bound():
+    with pytest.warns(TruncationWarning, match="max_atoms=500") as caught:
+        draw = ribp.simulate(
+            0, n_rows=3, counts="exactly(2)", measure=ribp.BetaProcess(3, 1, 0.9),
+            truncation=ribp.Certified(max_atoms=500),
+        )  # fmt: skip
+    assert draw.n_atoms == 500
+    assert caught[0].message.tv_bound_row == draw.tv_bound_row
+    assert 1e-12 < draw.tv_bound_row <= 1
+
+
+def test_bounds_of_the_other_truncations():
+    arguments = {"n_rows": 10, "counts": "poisson(3)", "measure": ribp.BetaProcess(3)}
+    sizes = [
+        ribp.simulate(1, **arguments, truncation=ribp.SizeOrdered(n)).tv_bound_row
+        for n in (10, 20, 40, 80)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] >= ribp.counts.poisson(3).tail(10)
+    assert ribp.simulate(1, **arguments, truncation=ribp.WeakLimit(20)).tv_bound is None
+
+
+def test_tilted_bound_covers_an_unbounded_law():
+    draw = ribp.simulate(
+        0, n_rows=10, counts="poisson(3)", measure=ribp.BetaProcess(3), kind="tilted"
+    )
+    assert draw.tv_bound_row <= 1e-12
+    short = ribp.simulate(
+        0, n_rows=10, counts="poisson(3)", measure=ribp.BetaProcess(3), kind="tilted",
+        truncation=ribp.SizeOrdered(6),
+    )  # fmt: skip
+    assert short.tv_bound_row > 0.01
+
+
+def test_no_warning_when_the_tolerance_is_met():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ribp.simulate(0, n_rows=3, counts="exactly(2)", measure=ribp.GammaProcess(3))
+
+
+def test_odds_are_those_of_the_entries():
+    assert request(ribp.GammaProcess(1), entries="poisson").support_odds is poisson_nonzero
+    odds = request(ribp.BetaProcess(1), entries="negative_binomial", failures=2.0).support_odds
+    theta = np.array([0.3])
+    np.testing.assert_allclose(odds(theta), negative_binomial_nonzero(theta, 2.0))
+    assert logsumexp(odds(theta)) == pytest.approx(np.log((1 + np.exp(0.3)) ** 2 - 1))

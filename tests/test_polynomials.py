@@ -1,0 +1,124 @@
+"""Rows of counts, restricted: against direct enumeration of small boxes of counts."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ribp import counts
+from ribp.polynomials import RestrictedEntries
+from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+
+LAWS = {"spread": counts.table([0.1, 0.3, 0.4, 0.2]), "point": counts.exactly(2)}
+WEIGHTS = np.array([0.4, -1.0, -0.2])  # log lambda, or log-odds
+MOST = 40  # entries beyond this have probability below 1e-9 under every law used here
+
+
+def entry_probs(entries, failures):
+    z = np.arange(MOST + 1)
+    if entries == "poisson":
+        return np.array([stats.poisson.pmf(z, np.exp(t)) for t in WEIGHTS])
+    p_zero = 1 / (1 + np.exp(WEIGHTS))
+    return np.array([stats.nbinom.pmf(z, failures, q) for q in p_zero])
+
+
+def enumerated(entries, restrict, law, kind, failures, box):
+    """Return rows of a box of counts and their probabilities, from the definition."""
+    rows = np.array(list(product(range(box + 1), repeat=3)))
+    pmf = entry_probs(entries, failures)
+    mass = np.prod([pmf[i][rows[:, i]] for i in range(3)], axis=0)
+    if restrict == "sum":
+        quantity = rows.sum(axis=1)
+    else:
+        quantity = (rows > 0).sum(axis=1)
+        if restrict == "ones":
+            mass = np.where((rows > 1).any(axis=1), 0.0, mass)
+    f = law.probs(int(quantity.max()))
+    if kind == "mixture":
+        total = np.bincount(quantity, mass)
+        allowed = f * (total > 0)
+        mass = mass / total[quantity] * f[quantity] / allowed.sum()
+    else:
+        mass = mass * f[quantity]
+    return rows, mass / mass.sum()
+
+
+@pytest.mark.parametrize("kind", ["mixture", "tilted"])
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("restrict", ["nonzeros", "sum", "ones"])
+@pytest.mark.parametrize(("entries", "failures"), [("poisson", 1.0), ("negative_binomial", 0.5),
+                                                   ("negative_binomial", 2.5)])  # fmt: skip
+def test_log_prob_is_enumeration(entries, failures, restrict, law, kind):
+    rows, probs = enumerated(entries, restrict, LAWS[law], kind, failures, MOST)
+    row_law = RestrictedEntries(
+        WEIGHTS, LAWS[law], entries=entries, restrict=restrict, kind=kind, failures=failures
+    )
+    found = np.exp(row_law.log_prob(rows))
+    np.testing.assert_allclose(found, probs, rtol=1e-6, atol=1e-9)
+    assert found.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "tilted"])
+@pytest.mark.parametrize("restrict", ["nonzeros", "sum", "ones"])
+@pytest.mark.parametrize(("entries", "failures"), [("poisson", 1.0), ("negative_binomial", 2.5)])
+def test_draws_have_the_law(entries, failures, restrict, kind):
+    law = LAWS["spread"]
+    row_law = RestrictedEntries(
+        WEIGHTS, law, entries=entries, restrict=restrict, kind=kind, failures=failures
+    )
+    box = 4
+    for seed in range(n_seeds(2)):
+        drawn = row_law.sample(np.random.default_rng(seed), 8000)
+        rows = np.array(list(product(range(box + 1), repeat=3)))
+        probs = np.exp(row_law.log_prob(rows))
+        inside = drawn[(drawn <= box).all(axis=1)]
+        code = inside @ (box + 1) ** np.array([2, 1, 0])
+        seen = np.append(np.bincount(code, minlength=len(rows)), len(drawn) - len(inside))
+        assert agrees(frequencies_p_value(seen, np.append(probs, max(0.0, 1 - probs.sum()))))
+        wrong = np.append(probs[::-1], max(0.0, 1 - probs.sum()))
+        assert not agrees(frequencies_p_value(seen, wrong))
+
+
+@pytest.mark.parametrize("entries", ["poisson", "negative_binomial"])
+def test_tiny_weights_do_not_underflow(entries):
+    tiny = np.array([-2000.0, -2001.0, -5000.0])
+    row_law = RestrictedEntries(tiny, "exactly(1)", entries=entries)
+    drawn = row_law.sample(np.random.default_rng(0), 2000)
+    assert (drawn.sum(axis=1) == 1).all()
+    assert drawn[:, 0].mean() == pytest.approx(1 / (1 + np.exp(-1)), abs=0.05)
+
+
+def test_an_unbounded_tilted_sum():
+    # Poisson rows kept with probability Poisson(3): the total has law prop. to the product.
+    row_law = RestrictedEntries(WEIGHTS, "poisson(3)", restrict="sum", kind="tilted")
+    k = np.arange(60)
+    total = np.exp(WEIGHTS).sum()
+    truth = stats.poisson.pmf(k, 3) * stats.poisson.pmf(k, total)
+    drawn = row_law.sample_totals(np.random.default_rng(0), 5000)
+    assert agrees(frequencies_p_value(np.bincount(drawn, minlength=60), truth / truth.sum()))
+
+
+def test_sums_of_zero():
+    row_law = RestrictedEntries(WEIGHTS, "exactly(0)", restrict="sum", entries="negative_binomial")
+    assert row_law.sample(0, 3).tolist() == [[0, 0, 0]] * 3
+    assert row_law.log_prob([0, 0, 0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RestrictedEntries([[0.0]], "exactly(1)"), "log_weights must be one finite vector"),
+        (lambda: RestrictedEntries([np.inf], "exactly(1)"), "log_weights must be one finite"),
+        (lambda: RestrictedEntries([0.0], "exactly(1)", entries="poison"), "Did you mean"),
+        (lambda: RestrictedEntries([0.0], "exactly(1)", restrict="sums"), "Did you mean 'sum'"),
+        (lambda: RestrictedEntries([0.0], "exactly(1)", failures=0), "failures must be positive"),
+        (lambda: RestrictedEntries([0.0], "exactly(1)").log_prob([1, 2]), "z must have 1 features"),
+        (lambda: RestrictedEntries([0.0], "exactly(1)").log_prob([-1]), "z must be at least 0"),
+        (lambda: RestrictedEntries([0.0], "exactly(2)"), "counts must have mass on 0..1"),
+    ],
+)  # fmt: skip
+def test_bad_input(call, words):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the words are checked below
+        call()
+    assert words in str(caught.value)
