@@ -7,18 +7,27 @@ import tempfile
 import numpy as np
 
 import ribp
-from benchmarks.measure import Measure, Measures, best_times, process_output, process_seconds, ratio
+from benchmarks.measure import (
+    PEAK_MEMORY,
+    Measure,
+    Measures,
+    best_times,
+    process_output,
+    process_seconds,
+    ratio,
+)
 from ribp.kernels import quadrature, symmetric
 from ribp.kernels.jit import jit
 
 INCLUSION = "import ribp; ribp.inclusion_probs([0.0, 1.0, 2.0], 1)"
-MEMORY = """
-import resource, numpy as np, ribp
+MEMORY = f"""
+{PEAK_MEMORY}
+import numpy as np, ribp
 theta = np.random.default_rng(0).normal(size=100_000)
 ribp.inclusion_probs(theta[:10], 3)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-ribp.inclusion_probs(theta, 1000)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+with PeakMemory() as peak:
+    ribp.inclusion_probs(theta, 1000)
+print(peak.bytes / 2**20)
 """
 
 

@@ -1,0 +1,1 @@
+"""Studies that take minutes: the pictures and numbers behind the evaluation pages."""
