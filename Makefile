@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
-EXACT := --cov=ribp.kernels --cov=ribp.counts --cov=ribp.restricted_bernoulli --cov=ribp.poisson_binomial
+EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric restricted_bernoulli poisson_binomial polynomials)
 
 .PHONY: setup demo test test-slow coverage lint bench docs wheel lock clean
 

@@ -110,9 +110,8 @@ def draw_bounds(found: dict[str, Any], path: Path) -> None:
     lines = {
         "paper_width": ("the paper's interval for a probability: width", RED, "-", 1.8),
         "certificate": ("our certificate for a row (total variation)", GREEN, "-", 2.6),
-        "mean_tv": ("true total variation, mean over tails", BLACK, ":", 1.8),
-        "true_tv": ("true total variation, this measure", BLACK, "-", 1.0),
-        "true_error": ("true error of a probability, this measure", BLUE, "--", 1.4),
+        "true_tv": ("true total variation", BLACK, "-", 1.2),
+        "true_error": ("true error of a probability", BLUE, "--", 1.4),
     }
     figure = Figure(figsize=(9.6, 4.3), layout="constrained")
     axes = figure.subplots(1, len(found), sharex=True, sharey=True)
@@ -124,7 +123,7 @@ def draw_bounds(found: dict[str, Any], path: Path) -> None:
         ax.set_title(f"exactly {count} features a row", fontsize=10)
         ax.grid(color="0.9")
     axes[0].set_ylabel("loss (1: nothing is known)")
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     _save(figure, path)
 
 

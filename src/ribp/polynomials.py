@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ribp import checks
@@ -43,7 +43,7 @@ RESTRICTIONS = ("nonzeros", "sum", "ones")
 class SparseRows(NamedTuple):
     """Rows laid end to end: row n owns the next ``lengths[n]`` members and values."""
 
-    members: IntArray
+    members: IntArray | NDArray[np.int32]
     values: IntArray
     lengths: IntArray
 
@@ -138,7 +138,7 @@ class RestrictedEntries:
         if self.restrict == "sum":
             return self._sample_sums(rng, totals)
         members = sample_sets(rng, self._support.log_odds, totals)
-        values = np.ones_like(members)
+        values = np.ones(members.size, np.int64)
         if self.restrict == "nonzeros":
             values = self._positive_values(rng, members)
         return SparseRows(members, values, totals)
@@ -153,7 +153,7 @@ class RestrictedEntries:
         odds = negative_binomial_nonzero if self.restrict == "nonzeros" else negative_binomial_one
         return odds(self.log_weights, self.failures)
 
-    def _positive_values(self, rng: np.random.Generator, members: IntArray) -> IntArray:
+    def _positive_values(self, rng: np.random.Generator, members: NDArray[np.int32]) -> IntArray:
         """Draw entries given that they are positive.
 
         A Poisson number with rate m, given that it is positive: its first arrival is an exponential

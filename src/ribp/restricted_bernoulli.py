@@ -208,7 +208,7 @@ class _Row:
         counts = self._draw_counts(rng, n)
         z = np.zeros((n, self.features), np.int8)
         z[:, self.on] = 1
-        switch_on(z, counts, _sample_sorted_sets(rng, self.theta, counts), self.place)
+        switch_on(z, counts, _sample_sorted_sets(rng, self.theta, counts, self.place))
         return z
 
     def _draw_counts(self, rng: np.random.Generator, n: int) -> IntArray:
@@ -251,23 +251,25 @@ class _Row:
         return max(0.0, float(probs[k] @ (of_sets - log_count) - mean))
 
 
-def sample_sets(rng: np.random.Generator, log_odds: FloatArray, counts: IntArray) -> IntArray:
+def sample_sets(
+    rng: np.random.Generator, log_odds: FloatArray, counts: IntArray
+) -> NDArray[np.int32]:
     """Draw sets of counts[0], counts[1], ... features with the row law, laid end to end.
 
     `log_odds` are finite, and no count is larger than their number. Within a set the likelier
     features come last.
     """
     order = np.argsort(-log_odds, kind="stable")
-    return np.asarray(order[_sample_sorted_sets(rng, log_odds[order], counts)])
+    return _sample_sorted_sets(rng, log_odds[order], counts, order)
 
 
 def _sample_sorted_sets(
-    rng: np.random.Generator, falling: FloatArray, counts: IntArray
+    rng: np.random.Generator, falling: FloatArray, counts: IntArray, names: IntArray
 ) -> NDArray[np.int32]:
     from ribp.kernels import symmetric
 
     table, logs = symmetric.skip_table(falling, int(counts.max(initial=0)))
-    drawn: NDArray[np.int32] = symmetric.draw_sets(kernel_seed(rng), 0, counts, table, logs)
+    drawn: NDArray[np.int32] = symmetric.draw_sets(kernel_seed(rng), 0, counts, table, logs, names)
     return drawn
 
 

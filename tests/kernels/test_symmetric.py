@@ -102,7 +102,7 @@ def test_skip_table_in_logs_where_doubles_end():
     assert logs
     truth = math.lgamma(741) - 2 * math.lgamma(371)
     assert table[370, 740] == pytest.approx(truth, rel=1e-12)
-    flat = symmetric.draw_sets(np.uint64(1), 0, np.full(40, 370), table, logs)
+    flat = symmetric.draw_sets(np.uint64(1), 0, np.full(40, 370), table, logs, np.arange(740))
     assert all(len(set(row)) == 370 for row in flat.reshape(40, 370))
     # equal odds: the number below the middle is hypergeometric, with standard deviation 6.8
     below = (flat.reshape(40, 370) < 370).sum(axis=1)
@@ -118,7 +118,7 @@ def test_draws_have_the_law_of_sets(k):
     table, logs = symmetric.skip_table(theta, k)
     rows = 3000
     for seed in range(n_seeds(2)):
-        flat = symmetric.draw_sets(np.uint64(seed), 0, np.full(rows, k), table, logs)
+        flat = symmetric.draw_sets(np.uint64(seed), 0, np.full(rows, k), table, logs, np.arange(6))
         drawn = np.sort(flat.reshape(rows, k), axis=1)
         index = {s: at for at, s in enumerate(sets)}
         seen = np.bincount([index[tuple(d)] for d in drawn], minlength=len(sets))
@@ -128,9 +128,11 @@ def test_draws_have_the_law_of_sets(k):
 def test_draws_of_mixed_counts_are_laid_end_to_end():
     counts = np.array([0, 3, 1, 0, 4])
     table, logs = symmetric.skip_table(falling(np.arange(4.0)), 4)
-    flat = symmetric.draw_sets(np.uint64(9), 3, counts, table, logs)
+    flat = symmetric.draw_sets(np.uint64(9), 3, counts, table, logs, np.arange(4))
     parts = np.split(flat, np.cumsum(counts)[:-1])
     assert [len(set(part)) for part in parts] == counts.tolist()
     # A row's draw depends on (seed, sweep, row) only, not on the rows before it.
-    alone = symmetric.draw_sets(np.uint64(9), 3, np.array([0, 0, 0, 0, 4]), table, logs)
+    alone = symmetric.draw_sets(
+        np.uint64(9), 3, np.array([0, 0, 0, 0, 4]), table, logs, np.arange(4)
+    )
     np.testing.assert_array_equal(alone, parts[4])

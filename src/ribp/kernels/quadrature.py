@@ -145,16 +145,17 @@ def fourier_nodes(p, q, slack):
     if variance > 17.5:
         reach = 2.0 * math.asin(math.sqrt(17.0 / (variance - 0.5)))
         last = min(last, int(reach * m / (2.0 * math.pi)) + 1)
-    nodes = np.empty((5, last + 1))
+    size = (last + 8) // 8 * 8  # whole vectors of the processor: the rest has weight zero
+    nodes = np.zeros((5, size))
     for node in range(last + 1):
         nodes[0, node] = math.cos(2.0 * math.pi * node / m)
         nodes[1, node] = math.sin(2.0 * math.pi * node / m)
-        nodes[2, node], nodes[3, node] = 1.0, 0.0
+        nodes[2, node] = 1.0
         nodes[4, node] = (1.0 if node == 0 else 2.0) / m
     cos, sin, real, imag = nodes[0], nodes[1], nodes[2], nodes[3]
     for i in range(n):
         pi, qi = p[i], q[i]
-        for node in range(last + 1):
+        for node in range(size):
             a, b = qi + pi * cos[node], pi * sin[node]
             old = real[node]
             real[node] = old * a - imag[node] * b
@@ -171,6 +172,8 @@ def _inclusion_at(theta, k, centre, out):
     total = 0.0
     for node in range(nodes.shape[1]):
         cos, sin, weight = nodes[0, node], nodes[1, node], nodes[4, node]
+        if weight == 0.0:
+            break
         real, imag = nodes[2, node], nodes[3, node]
         turn = 2.0 * math.pi * (node * k % m) / m
         a = weight * (real * math.cos(turn) + imag * math.sin(turn))

@@ -166,11 +166,11 @@ def skip_table(theta, k_max):
 
 
 @jit
-def draw_sets(seed, sweep, counts, table, logs):
+def draw_sets(seed, sweep, counts, table, logs, names):
     """Draw for row n a set of counts[n] features, without rejection; sets are laid end to end.
 
     A set is drawn from its last (least likely) member to its first, one uniform and one binary
-    search in `skip_table` each: O(counts * log I) a row.
+    search in `skip_table` each: O(counts * log I) a row. Sorted feature i is called names[i].
     """
     out = np.empty(counts.sum(), np.int32)
     place = 0
@@ -190,19 +190,19 @@ def draw_sets(seed, sweep, counts, table, logs):
                 low += half * (column[low + half - 1] < goal)
                 length -= half
             end = low - 1
-            out[place] = end
+            out[place] = names[end]
             place += 1
     return out
 
 
 @jit
-def switch_on(rows, counts, members, place):
-    """Set ``rows[n, place[i]] = 1`` for the members i of row n, laid end to end by `draw_sets`.
+def switch_on(rows, counts, members):
+    """Set ``rows[n, i] = 1`` for the members i of row n, laid end to end by `draw_sets`.
 
-    Equals ``rows[np.repeat(np.arange(len(rows)), counts), place[members]] = 1``.
+    Equals ``rows[np.repeat(np.arange(len(rows)), counts), members] = 1``.
     """
     at = 0
     for n in range(counts.shape[0]):
         for _ in range(counts[n]):
-            rows[n, place[members[at]]] = 1
+            rows[n, members[at]] = 1
             at += 1

@@ -8,8 +8,16 @@ log-concave, so e_{J-k}/e_J <= R_J^k, and given the measure and J a row is withi
     sum, Poisson entries             1 - (1 + T/Lambda)^{-J},          Lambda: rate of the head
     sum, negative binomial, r >= 1   1 - exp(-r R_J T / (1 - t R_J)),  t: smallest atom kept
 
-of its law under the whole measure, in total variation. Each bound is concave in T, so T may be
-replaced by its expectation given the head, and each grows with J.
+of its law under the whole measure, in total variation. Each bound grows with T and with J.
+
+T itself is not known, but its law given the head is. For Dirichlet and Pitman-Yor weights it is the
+stick that is left. For completely random measures the tail is a Poisson process of odds below b,
+those of the smallest atom kept, so by Bernstein's inequality
+
+    T <= E + sqrt(2 x b E) + x b / 3,   E = E[T | head],   except with probability exp(-x) = 1e-9.
+
+That is what is used, and the bounds hold for the measure that was drawn. (Each is concave in T, so
+with E in place of T it holds on average over the tails: a weaker promise for a few atoms less.)
 
 For the mixture J ~ f does not depend on the measure. The tilted law (binary rows) with f on 0..K
 has the bound for J = K; if f goes further, K is where 1e-30 of its mass is left, and that mass
@@ -26,15 +34,47 @@ from scipy.special import logsumexp
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw
-from ribp.measures import Odds, SizeOrdered, negative_binomial_one
+from ribp.measures import (
+    AtomStream,
+    CompletelyRandomMeasure,
+    Odds,
+    SizeOrdered,
+    negative_binomial_one,
+)
 from ribp.polynomials import RestrictedEntries
 from ribp.prior.request import Request
 from ribp.restricted_bernoulli import RestrictedBernoulli
 from ribp.symmetric import log_esp
 
-__all__ = ["effective_largest", "has_certificate", "level_bounds", "tail_odds", "tv_bounds"]
+__all__ = [
+    "effective_largest",
+    "has_certificate",
+    "level_bounds",
+    "log_tail_total",
+    "log_upper_total",
+    "tail_odds",
+    "tv_bounds",
+]
 
 _LEFT_OUT = 1e-30
+_EXPONENT = 9.0 * math.log(10.0)
+
+
+def log_tail_total(request: Request, stream: AtomStream, atoms: FloatArray) -> float:
+    """Return the log of a number that the odds T of the tail exceed with probability 1e-9."""
+    odds = tail_odds(request)
+    log_mean = stream.log_expected_tail_odds(odds)
+    if not isinstance(request.measure, CompletelyRandomMeasure):
+        return log_mean
+    smallest = atoms[-1:] if odds is None else odds(atoms[-1:])
+    return log_upper_total(log_mean, float(smallest[0]))
+
+
+def log_upper_total(log_mean: float, log_largest: float) -> float:
+    """Return the log of E + sqrt(2 x b E) + x b / 3 from those of E and b."""
+    between = 0.5 * (math.log(2.0 * _EXPONENT) + log_largest + log_mean)
+    largest = math.log(_EXPONENT / 3.0) + log_largest
+    return float(np.logaddexp(np.logaddexp(log_mean, between), largest))
 
 
 def has_certificate(request: Request) -> bool:
@@ -70,7 +110,7 @@ def effective_largest(law: CountLaw) -> int:
 def level_bounds(
     request: Request, atoms: FloatArray, log_tail: float, levels: IntArray
 ) -> FloatArray:
-    """Return the bound for each J in `levels`, given the head and the log of E[T]."""
+    """Return the bound for each J in `levels`, given the head and the log of T."""
     if request.restrict == "sum" and not request.failing:
         share = math.exp(min(log_tail - float(logsumexp(atoms)), 700.0))
         return np.asarray(-np.expm1(-levels * np.log1p(share)))

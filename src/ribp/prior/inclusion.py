@@ -23,11 +23,10 @@ def sample(request: Request) -> Draw:
     totals, weights = totals_and_weights(request)
     atoms, bounds = weights
     if request.entries == "bernoulli":
-        members = sample_sets(request.rng, atoms, totals)
-        return assemble(members, totals, atoms, bounds=bounds)
+        return assemble(sample_sets(request.rng, atoms, totals), totals, atoms, bounds=bounds)
     law = RestrictedEntries(atoms, request.counts.laws[0], **request.entry_options)
-    members, values, lengths = law.sample_sparse(request.rng, totals)
-    return assemble(members, lengths, atoms, values=values, bounds=bounds)
+    rows = law.sample_sparse(request.rng, totals)
+    return assemble(rows.members, rows.lengths, atoms, values=rows.values, bounds=bounds)
 
 
 def totals_and_weights(request: Request) -> tuple[IntArray, Weights]:

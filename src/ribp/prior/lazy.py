@@ -48,5 +48,4 @@ def sample(request: Request) -> Draw:
             raise request.out_of_proposals(len(members))
         members.append(found)
     lengths = np.array([found.size for found in members], np.int64)
-    flat = np.concatenate(members) if members else np.empty(0, np.int32)
-    return assemble(flat, lengths, log_odds, n_proposed=seen, bounds=(0.0, 0.0))
+    return assemble(np.concatenate(members), lengths, log_odds, n_proposed=seen, bounds=(0.0, 0.0))

@@ -49,7 +49,7 @@ def simulate(
     rng
         A NumPy Generator, or an integer seed.
     n_rows
-        Number of rows.
+        Number of rows, at least one.
     counts
         How many features a row has: a count law or its text form, a `RowCounts` (laws by row or
         group), an (n_rows,) array of exact counts, or an (n_rows, 2) array of (least, largest).
@@ -85,7 +85,7 @@ def simulate(
     ({3}, True)
     """
     rng = checks.generator("rng", rng)
-    n_rows = checks.integer("n_rows", n_rows)
+    n_rows = checks.integer("n_rows", n_rows, least=1)
     rows = as_row_counts(counts, n_rows)
     method = checks.one_of("method", method, _METHODS)
     kind = checks.one_of("kind", kind, ["mixture", "tilted"])

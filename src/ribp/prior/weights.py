@@ -15,7 +15,7 @@ from ribp.prior.certificate import (
     effective_largest,
     has_certificate,
     level_bounds,
-    tail_odds,
+    log_tail_total,
     tv_bounds,
 )
 from ribp.prior.request import Request
@@ -42,7 +42,7 @@ def draw_weights(request: Request, totals: IntArray | None) -> Weights:
             return Weights(atoms, None)
     else:
         atoms = _certified(request, rule, stream, totals)
-    log_tail = stream.log_expected_tail_odds(tail_odds(request))
+    log_tail = log_tail_total(request, stream, atoms)
     return Weights(atoms, tv_bounds(request, atoms, log_tail, totals))
 
 
@@ -64,7 +64,7 @@ def _certified(
     atoms = stream.extend(min(top + 8, rule.max_atoms))
     before = (0, 0.0)  # atoms and log-bound at the last look
     while True:
-        log_tail = stream.log_expected_tail_odds(tail_odds(request))
+        log_tail = log_tail_total(request, stream, atoms)
         bound = float(level_bounds(request, atoms, log_tail, np.array([top]))[0])
         if bound <= rule.tol:
             return atoms
