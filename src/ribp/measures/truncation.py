@@ -2,13 +2,13 @@
 
 - `WeakLimit`: I exchangeable weights. Simple, conjugate, and an approximation of order 1/I.
 - `SizeOrdered`: the first I atoms of the measure, the largest for completely random measures. What
-  is lost is known: the expected odds of the atoms below the last one kept.
+  is lost is bounded, through the law of the odds of the atoms below the last one kept.
 - `Certified`: as many atoms as it takes to bring the total variation between the law of a row and
   its law under the whole measure below `tol`. The default for simulation.
 
 With T the total odds of the atoms dropped and R_J = e_{J-1}/e_J of those kept, a row with J ones is
 within 1 - exp(-R_J T) of the truth. For a beta process with c = 1, tol = 1e-12 needs about
-28 alpha + J + alpha log alpha atoms; with discount s > 0 the number grows as tol^{-s/(1-s)}, so
+30 alpha + J + alpha log alpha atoms; with discount s > 0 the number grows as tol^{-s/(1-s)}, so
 `max_atoms` caps it and a `TruncationWarning` reports the bound achieved.
 """
 

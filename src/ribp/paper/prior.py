@@ -73,7 +73,7 @@ def retrospective_rows(
     A proposal on the atoms instantiated so far has K ones. K > J: reject. K = J: accept with
     probability exp(-alpha pi_I). K < J: with probability Poisson(J - K; alpha pi_I) extend
     the measure until the row has J ones, and accept. It forgets what earlier proposals revealed of
-    the tail, and the extension may never end: after `guard` more atoms the row is proposed again.
+    the tail, and the extension may never end: after `guard` more atoms, which stay, the row is proposed again.
     """
     pi = np.cumprod(rng.beta(mass, 1.0, start))
     rows: list[NDArray[np.int64]] = []
@@ -93,5 +93,6 @@ def retrospective_rows(
         if hits.size >= ones - z.size:
             hits = hits[: ones - z.size]
             rows.append(np.concatenate([z, pi.size + hits]))
-            pi = np.concatenate([pi, more[: hits[-1] + 1]])
+            more = more[: hits[-1] + 1]
+        pi = np.concatenate([pi, more])
     return rows

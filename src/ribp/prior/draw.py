@@ -31,8 +31,8 @@ class Draw:
     n_atoms
         Weights drawn, or dishes on the buffet: used and unused.
     tv_bound_row, tv_bound
-        Upper bounds on the total variation between the law of a row (the worst of them), or of all
-        rows together, and the law under the whole measure, weights dropped included; they hold for
+        Upper bounds on the total variation between the law of a row (the worst of them, given the
+        counts drawn), or of all rows, and the law under the whole measure; they hold for
         all but 1e-9 of the measures. Zero for exact samplers, None where there is no bound (weak
         limit). See `ribp.prior.certificate`.
     """
