@@ -73,7 +73,8 @@ def retrospective_rows(
     A proposal on the atoms instantiated so far has K ones. K > J: reject. K = J: accept with
     probability exp(-alpha pi_I). K < J: with probability Poisson(J - K; alpha pi_I) extend
     the measure until the row has J ones, and accept. It forgets what earlier proposals revealed of
-    the tail, and the extension may never end: after `guard` more atoms, which stay, the row is proposed again.
+    the tail, and the extension may never end: after `guard` more atoms, which stay, the row is
+    proposed again.
     """
     pi = np.cumprod(rng.beta(mass, 1.0, start))
     rows: list[NDArray[np.int64]] = []

@@ -1,0 +1,1 @@
+"""Posterior sampling by Markov chains: one file for each transition."""

@@ -1,0 +1,191 @@
+"""The weights given the rows: Hamiltonian steps on a concave target, at a cost free of N.
+
+Only the column sums m_i and the numbers N_k of rows with k ones matter:
+
+    log p(theta | Z) = m . theta - sum_k N_k log e_k(exp theta) + log prior(theta) + const,
+
+which is concave, with gradient m - sum_k N_k eta_k + prior'. Each update has two parts.
+
+**All features**, by Hamiltonian trajectories. The metric is close to minus the Hessian: with
+p = m/N and u = N p (1-p) the rows contribute about diag(u) - u u'/sum(u), whose null vector is the
+scale that rows cannot see, and the prior a diagonal g:
+
+    M = D - u u'/sum(u) = D^{1/2} (1 - v v') D^{1/2},     D = diag(u + g).
+
+It depends on m and N only, never on theta, so the step is a valid one; a product with M^{1/2} or
+M^{-1} costs O(I).
+
+**Features that no row has**, by an independence step: given the others they are nearly independent,
+with odds w ~ Gamma(a) at rate r + sum_k N_k e_{k-1}/e_k of the features in use. All are proposed at
+once from that and accepted by the Metropolis-Hastings rule; their long left tail, of scale
+I/(c alpha), is left in one step.
+
+`independence_step` is the paper's joint proposal, Beta(a + m_i, b + N - m_i) for all i at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray, IntArray
+from ribp.kernels import symmetric
+from ribp.mcmc.weight_priors import WeakLimitPrior, WeightPrior
+from ribp.measures.variates import beta_log_odds_variates, log_gamma_variates
+
+__all__ = ["WeightInfo", "independence_log_ratio", "independence_step", "update"]
+
+_STEPS = 5
+_STEP_SIZE = 0.35
+_TRAJECTORIES = 2
+
+
+class WeightInfo(NamedTuple):
+    """What an update did."""
+
+    accepted: float  # mean acceptance probability of the trajectories
+    accepted_unused: float  # acceptance probability of the step for unused features
+    n_gradients: int
+
+
+class _Target:
+    """The log density of theta given column sums m and the histogram N of row counts."""
+
+    def __init__(self, column_sums: IntArray, histogram: IntArray, prior: WeightPrior) -> None:
+        self.sums = np.asarray(column_sums, dtype=np.float64)
+        top = int(np.flatnonzero(histogram).max(initial=0))
+        self.histogram = np.asarray(histogram[: top + 1], dtype=np.float64)
+        self.prior = prior
+        self.n_gradients = 0
+
+    def log_density(self, theta: FloatArray) -> float:
+        return float(self.sums @ theta - self.log_sets(theta)) + self.prior.log_density(theta)
+
+    def log_sets(self, theta: FloatArray) -> float:
+        """Return sum_k N_k log e_k."""
+        falling = np.sort(theta)[::-1].copy()
+        return float(self.histogram @ symmetric.log_esp(falling, self.histogram.size - 1))
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        self.n_gradients += 1
+        order = np.argsort(-theta)
+        block = theta.size if theta.size * self.histogram.size < 10**6 else math.isqrt(theta.size)
+        expected = np.empty_like(theta)
+        expected[order] = symmetric.weighted_inclusion(theta[order], self.histogram, block)
+        return np.asarray(self.sums - expected + self.prior.gradient(theta))
+
+
+class _Metric:
+    """M = D^{1/2} (1 - v v') D^{1/2}."""
+
+    def __init__(self, target: _Target) -> None:
+        n = max(target.histogram.sum(), 1.0)
+        p = target.sums / n
+        u = target.sums * (1.0 - p)
+        self.root = np.sqrt(u + target.prior.shape)
+        self.v = u / self.root / math.sqrt(max(u.sum(), 1e-300))
+        self.left = 1.0 - float(self.v @ self.v)
+
+    def momentum(self, rng: np.random.Generator) -> FloatArray:
+        xi = rng.standard_normal(self.root.size)
+        shrink = (1.0 - math.sqrt(self.left)) / (1.0 - self.left) if self.left < 1 else 0.0
+        return np.asarray(self.root * (xi - shrink * (self.v @ xi) * self.v))
+
+    def velocity(self, momentum: FloatArray) -> FloatArray:
+        x = momentum / self.root
+        return np.asarray((x + (self.v @ x) / self.left * self.v) / self.root)
+
+
+def update(
+    rng: np.random.Generator,
+    log_odds: FloatArray,
+    column_sums: IntArray,
+    histogram: IntArray,
+    prior: WeightPrior,
+) -> tuple[FloatArray, WeightInfo]:
+    """Draw new log-odds given the rows' column sums and the histogram of their counts."""
+    target = _Target(column_sums, histogram, prior)
+    metric = _Metric(target)
+    theta, accepted = log_odds, 0.0
+    for _ in range(_TRAJECTORIES):
+        theta, probability = _trajectory(rng, theta, target, metric)
+        accepted += probability / _TRAJECTORIES
+    theta, unused = _refresh_unused(rng, theta, target)
+    return theta, WeightInfo(accepted, unused, target.n_gradients)
+
+
+def _trajectory(
+    rng: np.random.Generator, start: FloatArray, target: _Target, metric: _Metric
+) -> tuple[FloatArray, float]:
+    """Make one leapfrog trajectory, of random length, and accept or reject its end."""
+    step = _STEP_SIZE * rng.uniform(0.7, 1.3)
+    momentum = metric.momentum(rng)
+    before = target.log_density(start) - 0.5 * float(momentum @ metric.velocity(momentum))
+    theta = start
+    momentum = momentum + 0.5 * step * target.gradient(theta)
+    for at in range(_STEPS):
+        theta = theta + step * metric.velocity(momentum)
+        last = at == _STEPS - 1
+        momentum = momentum + (0.5 if last else 1.0) * step * target.gradient(theta)
+    after = target.log_density(theta) - 0.5 * float(momentum @ metric.velocity(momentum))
+    probability = math.exp(min(0.0, after - before)) if math.isfinite(after) else 0.0
+    return (theta if rng.random() < probability else start), probability
+
+
+def _refresh_unused(
+    rng: np.random.Generator, theta: FloatArray, target: _Target
+) -> tuple[FloatArray, float]:
+    """Propose all features without rows at once; return the state and the acceptance chance."""
+    unused = np.flatnonzero(target.sums == 0)
+    if unused.size == 0:
+        return theta, 1.0
+    used = np.sort(theta[target.sums > 0])[::-1].copy()
+    log_e = symmetric.log_esp(used, target.histogram.size - 1) if used.size else np.zeros(1)
+    pull = float(target.histogram[1:] @ np.exp(log_e[:-1] - log_e[1:]))
+    log_rate = math.log(target.prior.rate + pull)
+    shape = target.prior.shape
+    proposal = theta.copy()
+    proposal[unused] = log_gamma_variates(rng, shape, unused.size) - log_rate
+
+    def log_weight(at: FloatArray) -> float:
+        of_proposal = shape * at[unused].sum() - np.exp(at[unused] + log_rate).sum()
+        return target.log_density(at) - float(of_proposal)
+
+    probability = math.exp(min(0.0, log_weight(proposal) - log_weight(theta)))
+    return (proposal if rng.random() < probability else theta), probability
+
+
+def independence_step(
+    rng: np.random.Generator,
+    log_odds: FloatArray,
+    column_sums: IntArray,
+    histogram: IntArray,
+    prior: WeakLimitPrior,
+) -> tuple[FloatArray, float]:
+    """Propose pi_i ~ Beta(a + m_i, b + N - m_i) for all i; return the state and the chance.
+
+    Right, but it stays where it is for ever longer: rows do not see the scale of the odds and the
+    proposal does, so the ratio of posterior to proposal has no upper limit at small weights.
+    """
+    n = int(histogram.sum())
+    a = prior.shape
+    proposal = beta_log_odds_variates(
+        rng, a + column_sums, prior.concentration - a + n - column_sums, column_sums.size
+    )
+    probability = math.exp(min(0.0, independence_log_ratio(log_odds, proposal, histogram)))
+    return (proposal if rng.random() < probability else log_odds), probability
+
+
+def independence_log_ratio(
+    log_odds: FloatArray, proposal: FloatArray, histogram: IntArray
+) -> float:
+    """Return log prod_k [S_k(pi) / S_k(pi')]^{N_k}, S_k = e_k prod(1 - pi)."""
+
+    def log_keeping(theta: FloatArray) -> float:
+        falling = np.sort(theta)[::-1].copy()
+        log_e = symmetric.log_esp(falling, histogram.size - 1)
+        return float(histogram @ log_e - histogram.sum() * np.logaddexp(0.0, theta).sum())
+
+    return log_keeping(log_odds) - log_keeping(proposal)
