@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ribp import counts, testing
+    from ribp import counts, datasets, testing
     from ribp.measures import (
         BetaProcess,
         Certified,
@@ -30,6 +30,7 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives; it is imported when it is first used.
 _HOMES = {
     "counts": "ribp.counts",
+    "datasets": "ribp.datasets",
     "testing": "ribp.testing",
     "BetaProcess": "ribp.measures",
     "Certified": "ribp.measures",
@@ -61,6 +62,7 @@ __all__ = [
     "SizeOrdered",
     "WeakLimit",
     "counts",
+    "datasets",
     "esscher",
     "inclusion_probs",
     "log_esp",

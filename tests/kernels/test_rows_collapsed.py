@@ -1,0 +1,193 @@
+"""Rows with the features integrated out: conditionals and transitions against enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logsumexp
+
+import ribp
+from ribp.kernels import rows_collapsed as kernel
+from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+
+N, FEATURES, D, PRECISION = 3, 3, 2, 0.7
+RNG = np.random.default_rng(4)
+DATA = RNG.normal(0, 1.5, (N, D))
+THETA = np.array([0.4, -0.8, 1.1])
+LAWS = [ribp.counts.table([0.2, 0.3, 0.4, 0.1]), ribp.counts.exactly(1), ribp.counts.uniform(1, 2)]
+
+
+def prior_tables(laws=LAWS, theta=THETA):
+    log_e = ribp.log_esp(theta)
+    return np.array([law.log_probs(theta.size) - log_e for law in laws])
+
+
+def summary(data, rows):
+    """Return cov, mean and gram from their definitions."""
+    cov = np.linalg.inv(rows.T @ rows + PRECISION * np.eye(rows.shape[1]))
+    mean = cov @ rows.T @ data
+    return cov, mean, mean @ mean.T
+
+
+def log_marginal(data, rows):
+    """Return log p(X | Z), the columns being Gaussian with covariance 1 + Z Z'/lambda."""
+    covariance = np.eye(len(rows)) + rows @ rows.T / PRECISION
+    law = stats.multivariate_normal(np.zeros(len(rows)), covariance)
+    return float(np.sum(law.logpdf(data.T)))
+
+
+def all_matrices(n_rows, features):
+    return np.array(list(product((0, 1), repeat=n_rows * features)), np.int8).reshape(
+        -1, n_rows, features
+    )
+
+
+def log_posterior(matrices, data, tables, which, theta=THETA):
+    ones = matrices.sum(axis=2)
+    prior = (matrices @ theta).sum(axis=1) + sum(
+        tables[which[n]][ones[:, n]] for n in range(matrices.shape[1])
+    )
+    possible = np.isfinite(prior)
+    out = np.full(len(matrices), -np.inf)
+    out[possible] = [
+        p + log_marginal(data, z.astype(float))
+        for p, z in zip(prior[possible], matrices[possible], strict=True)
+    ]
+    return out - logsumexp(out)
+
+
+def taken_out(rows, n):
+    """Return the row's arrays as the kernel has them while it updates row n."""
+    cov, mean, gram = summary(DATA, rows.astype(float))
+    b, g, h = np.empty(FEATURES), np.empty(FEATURES), np.empty(FEATURES)
+    z = rows[n].copy()
+    q, e, _ = kernel.take_out(DATA[n], z, cov, mean, gram, b, g, h)
+    return z, q, e, g, h, cov, gram, b
+
+
+@pytest.mark.parametrize("n", range(N))
+def test_taking_a_row_out(n):
+    for rows in all_matrices(N, FEATURES)[::37]:
+        z, q, e, g, h, cov, gram, b = taken_out(rows, n)
+        others = np.delete(np.arange(N), n)
+        true_cov, true_mean, true_gram = summary(DATA[others], rows[others].astype(float))
+        np.testing.assert_allclose(cov, true_cov, atol=1e-12)
+        np.testing.assert_allclose(gram, true_gram, atol=1e-12)
+        np.testing.assert_allclose(b, true_mean @ DATA[n], atol=1e-12)
+        np.testing.assert_allclose(g, true_cov @ z, atol=1e-12)
+        np.testing.assert_allclose(h, true_gram @ z, atol=1e-12)
+        assert q == pytest.approx(z @ true_cov @ z, abs=1e-12)
+        assert e == pytest.approx(((DATA[n] - z @ true_mean) ** 2).sum(), abs=1e-12)
+
+
+WHICH = np.array([0, 1, 2])
+
+
+def test_flips_are_the_conditionals_of_the_posterior():
+    """The matrix of a flip of (n, i) leaves the enumerated posterior unchanged to 1e-12."""
+    tables = prior_tables()
+    matrices = all_matrices(N, FEATURES)
+    posterior = np.exp(log_posterior(matrices, DATA, tables, WHICH))
+    code = 1 << np.arange(N * FEATURES)[::-1]
+    for n, i in product(range(N), range(FEATURES)):
+        moved = np.zeros_like(posterior)
+        bit = code[n * FEATURES + i]
+        for state in np.flatnonzero(posterior):
+            z, q, e, g, h, cov, gram, b = taken_out(matrices[state], n)
+            odds = kernel.flip_log_odds(
+                i, z, int(z.sum()), q, e, g, h, cov, gram, b, THETA, tables[WHICH[n]], D
+            )
+            moved[state | bit] += posterior[state] * expit(odds)
+            moved[state & ~bit] += posterior[state] * expit(-odds)
+        np.testing.assert_allclose(moved, posterior, rtol=0, atol=1e-12)
+
+
+def relocated(matrices, posterior, choose):
+    """Return the law after row 0 moved one of its ones; `choose` gives the chance of each one."""
+    code = 1 << np.arange(N * FEATURES)[::-1]
+    moved = np.zeros_like(posterior)
+    for state in np.flatnonzero(posterior):
+        rows = matrices[state]
+        on = np.flatnonzero(rows[0])
+        if on.size == 0:
+            moved[state] += posterior[state]
+            continue
+        for i, chance in zip(on, choose(on), strict=True):
+            z, q, e, g, h, cov, gram, b = taken_out(rows, 0)
+            q, e = kernel.switched(i, -1, q, e, g, h, cov, gram, b)
+            kernel._switch(i, -1, z, g, h, cov, gram)
+            weights = np.empty(FEATURES)
+            kernel.relocation_log_weights(z, q, e, g, h, cov, gram, b, THETA, D, weights)
+            for j, p in enumerate(np.exp(weights - logsumexp(weights))):
+                moved[(state & ~code[i]) | code[j]] += posterior[state] * chance * p
+    return moved
+
+
+def test_relocations_leave_the_posterior_unchanged():
+    matrices = all_matrices(N, FEATURES)
+    posterior = np.exp(log_posterior(matrices, DATA, prior_tables(), np.array([0, 1, 2])))
+    moved = relocated(matrices, posterior, lambda on: np.full(on.size, 1 / on.size))
+    np.testing.assert_allclose(moved, posterior, rtol=0, atol=1e-12)
+    # The broken twin: always moving the first one can leave its place but hardly enter it.
+    first = relocated(matrices, posterior, lambda on: (on == on[0]) * 1.0)
+    assert np.abs(first - posterior).sum() > 0.01
+
+
+def run(data, tables, which, theta, n_sweeps, seed):
+    rows = np.zeros((len(data), theta.size), np.int8)
+    for n, law in enumerate(which):
+        rows[n, : int(np.isfinite(tables[law]).argmax())] = 1
+    cov, mean, gram = summary(data, rows.astype(float))
+    seen = []
+    code = 1 << np.arange(rows.size)[::-1]
+    for number in range(n_sweeps):
+        kernel.sweep(np.uint64(seed), number, data, rows, cov, mean, gram, theta, tables, which)
+        seen.append(int(rows.ravel() @ code))
+    return np.array(seen), rows, (cov, mean, gram)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("which", [[0, 0], [1, 1], [0, 2], [1, 2]])
+def test_sweeps_have_the_posterior(which):
+    data, tables, which = DATA[:2], prior_tables(), np.array(which)
+    posterior = np.exp(log_posterior(all_matrices(2, FEATURES), data, tables, which))
+    for seed in range(n_seeds(1)):
+        seen, _, _ = run(data, tables, which, THETA, 40_000, seed)
+        frequencies = np.bincount(seen[::10], minlength=64)
+        assert agrees(frequencies_p_value(frequencies, posterior))
+
+
+@pytest.mark.jit
+def test_a_wrong_precision_is_caught():
+    data, tables, which = 2 * DATA[:2], prior_tables(), np.array([0, 2])
+    posterior = np.exp(log_posterior(all_matrices(2, FEATURES), DATA[:2], tables, which))
+    seen, _, _ = run(data, tables, which, THETA, 40_000, 0)
+    assert not agrees(frequencies_p_value(np.bincount(seen[::10], minlength=64), posterior))
+
+
+@pytest.mark.jit
+def test_kept_state_equals_recomputed_state_and_seeds_repeat():
+    rng = np.random.default_rng(0)
+    features, dims, n_rows = 12, 20, 60
+    theta = rng.normal(0, 1, features)
+    laws = [ribp.counts.exactly(3), ribp.counts.uniform(1, 4)]
+    tables = prior_tables(laws, theta)
+    which = np.arange(n_rows) % 2
+    data = rng.normal(size=(n_rows, dims))
+    _, rows, kept = run(data, tables, which, theta, 200, 5)
+    for found, truth in zip(kept, summary(data, rows.astype(float)), strict=True):
+        np.testing.assert_allclose(found, truth, atol=1e-9)
+    ones = rows.sum(axis=1)
+    assert (ones[::2] == 3).all()
+    assert set(ones[1::2].tolist()) <= {1, 2, 3, 4}
+    again = run(data, tables, which, theta, 200, 5)
+    np.testing.assert_array_equal(again[1], rows)
+
+
+def test_a_short_sweep_without_the_compiler():
+    seen, rows, kept = run(DATA, prior_tables(), WHICH, THETA, 12, 1)
+    for found, truth in zip(kept, summary(DATA, rows.astype(float)), strict=True):
+        np.testing.assert_allclose(found, truth, atol=1e-10)
+    assert rows[1].sum() == 1
+    assert len(set(seen.tolist())) > 1
