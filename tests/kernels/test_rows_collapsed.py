@@ -24,10 +24,10 @@ def prior_tables(laws=LAWS, theta=THETA):
 
 
 def summary(data, rows):
-    """Return cov, mean and gram from their definitions."""
+    """Return cov, mean (dims first) and gram from their definitions."""
     cov = np.linalg.inv(rows.T @ rows + PRECISION * np.eye(rows.shape[1]))
     mean = cov @ rows.T @ data
-    return cov, mean, mean @ mean.T
+    return cov, mean.T.copy(), mean @ mean.T
 
 
 def log_marginal(data, rows):
@@ -58,27 +58,31 @@ def log_posterior(matrices, data, tables, which, theta=THETA):
 
 
 def taken_out(rows, n):
-    """Return the row's arrays as the kernel has them while it updates row n."""
+    """Return what the kernel has at hand while it updates row n."""
     cov, mean, gram = summary(DATA, rows.astype(float))
-    b, g, h = np.empty(FEATURES), np.empty(FEATURES), np.empty(FEATURES)
+    work, residual = np.empty((7, FEATURES)), np.empty(D)
     z = rows[n].copy()
-    q, e, _ = kernel.take_out(DATA[n], z, cov, mean, gram, b, g, h)
-    return z, q, e, g, h, cov, gram, b
+    q, e, d, squares = kernel.take_out(DATA[n], z, cov, mean, gram, work, residual)
+    return z, q, e, work, (cov, gram, work, d, squares)
 
 
 @pytest.mark.parametrize("n", range(N))
 def test_taking_a_row_out(n):
     for rows in all_matrices(N, FEATURES)[::37]:
-        z, q, e, g, h, cov, gram, b = taken_out(rows, n)
+        z, q, e, work, switching = taken_out(rows, n)
         others = np.delete(np.arange(N), n)
-        true_cov, true_mean, true_gram = summary(DATA[others], rows[others].astype(float))
-        np.testing.assert_allclose(cov, true_cov, atol=1e-12)
-        np.testing.assert_allclose(gram, true_gram, atol=1e-12)
-        np.testing.assert_allclose(b, true_mean @ DATA[n], atol=1e-12)
-        np.testing.assert_allclose(g, true_cov @ z, atol=1e-12)
-        np.testing.assert_allclose(h, true_gram @ z, atol=1e-12)
-        assert q == pytest.approx(z @ true_cov @ z, abs=1e-12)
-        assert e == pytest.approx(((DATA[n] - z @ true_mean) ** 2).sum(), abs=1e-12)
+        cov, mean, gram = summary(DATA[others], rows[others].astype(float))
+        np.testing.assert_allclose(work[kernel.S_DIAG], np.diag(cov), atol=1e-12)
+        np.testing.assert_allclose(work[kernel.C_DIAG], np.diag(gram), atol=1e-12)
+        np.testing.assert_allclose(work[kernel.B], DATA[n] @ mean, atol=1e-12)
+        for i in [*range(FEATURES), 0]:  # as it is, then after switches
+            np.testing.assert_allclose(work[kernel.G], cov @ z, atol=1e-12)
+            np.testing.assert_allclose(work[kernel.H], gram @ z, atol=1e-12)
+            assert q == pytest.approx(z @ cov @ z, abs=1e-12)
+            assert e == pytest.approx(((DATA[n] - mean @ z) ** 2).sum(), abs=1e-12)
+            sign = -1 if z[i] else 1
+            q, e = kernel.switched(i, sign, q, e, work)
+            kernel.switch(i, sign, z, *switching)
 
 
 WHICH = np.array([0, 1, 2])
@@ -94,10 +98,8 @@ def test_flips_are_the_conditionals_of_the_posterior():
         moved = np.zeros_like(posterior)
         bit = code[n * FEATURES + i]
         for state in np.flatnonzero(posterior):
-            z, q, e, g, h, cov, gram, b = taken_out(matrices[state], n)
-            odds = kernel.flip_log_odds(
-                i, z, int(z.sum()), q, e, g, h, cov, gram, b, THETA, tables[WHICH[n]], D
-            )
+            z, q, e, work, _ = taken_out(matrices[state], n)
+            odds = kernel.flip_log_odds(i, z, int(z.sum()), q, e, work, THETA, tables[WHICH[n]], D)
             moved[state | bit] += posterior[state] * expit(odds)
             moved[state & ~bit] += posterior[state] * expit(-odds)
         np.testing.assert_allclose(moved, posterior, rtol=0, atol=1e-12)
@@ -114,11 +116,11 @@ def relocated(matrices, posterior, choose):
             moved[state] += posterior[state]
             continue
         for i, chance in zip(on, choose(on), strict=True):
-            z, q, e, g, h, cov, gram, b = taken_out(rows, 0)
-            q, e = kernel.switched(i, -1, q, e, g, h, cov, gram, b)
-            kernel._switch(i, -1, z, g, h, cov, gram)
+            z, q, e, work, switching = taken_out(rows, 0)
+            q, e = kernel.switched(i, -1, q, e, work)
+            kernel.switch(i, -1, z, *switching)
             weights = np.empty(FEATURES)
-            kernel.relocation_log_weights(z, q, e, g, h, cov, gram, b, THETA, D, weights)
+            kernel.relocation_log_weights(z, q, e, work, THETA, D, weights)
             for j, p in enumerate(np.exp(weights - logsumexp(weights))):
                 moved[(state & ~code[i]) | code[j]] += posterior[state] * chance * p
     return moved

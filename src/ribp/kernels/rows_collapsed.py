@@ -4,15 +4,21 @@ Data with unit noise, X = Z A + E, A_id ~ N(0, 1/lambda). Given the rows,
 
     A | Z, X ~ N(M, S x 1_D),   S = (Z'Z + lambda 1)^{-1},   M = S Z'X.
 
-For row n the rows' own contribution is taken out by a rank-one step, leaving S, M of the other rows
-(marked -), and a candidate z has the predictive likelihood
+For row n the row's own contribution is taken out, leaving S-, M- of the other rows, and a candidate
+z has the predictive likelihood
 
     log p(x | z) = -D/2 log(1+q) - e / (2 (1+q)) + const,
-    q = z S- z',   e = |x - z M-|^2 = |x|^2 - 2 z.b + z C z',   b = M- x',  C = M- M-'.
+    q = z S- z',   e = |x - z M-|^2 = |x|^2 - 2 z.b + z C- z',   b = M- x',  C- = M- M-'.
 
-With g = S- z and h = C z at hand, switching feature i by s = +-1 changes q by 2 s g_i + S-_ii and
-e by -2 s b_i + 2 s h_i + C_ii: O(1) for a proposal, O(I) for a change. Taking a row out and in
-costs O(I^2), and one pass over M (b = M x') if the row does not change, three if it does.
+With g = S- z and h = C- z at hand, switching feature i by s = +-1 changes q by 2 s g_i + S-_ii and
+e by -2 s (b_i - h_i) + C-_ii: O(1) for a proposal, O(I) for a change.
+
+S- and C- are never written down. With v = S z, r = x - z M, d = 1 - z.v and m = M r',
+
+    S- = S + v v'/d,      M- = M - v r'/d,      C- = C + v v' |r|^2/d^2 - (v m' + m v')/d,
+
+so a row that does not change costs one pass over M and O(I) for each try, and only one that does
+costs O(I^2) and two more passes. M is kept as (dims, features), so that loops run along features.
 
 The prior of a row is f(|z|) prod w^z / e_|z|: with table[k] = log f(k) - log e_k a flip of feature
 i has prior log-odds theta_i + table[k+1] - table[k], and moving a one to place i has weight w_i.
@@ -27,123 +33,110 @@ import numpy as np
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
 
+# Rows of the work array of one data row, each over features.
+V, FIT, B, G, H, S_DIAG, C_DIAG = range(7)
+
 
 @jit
 def log_predictive(q, e, dims):
-    """Return log p(x | z) up to a constant, from q = z S z' and e = |x - z M|^2."""
+    """Return log p(x | z) up to a constant, from q = z S- z' and e = |x - z M-|^2."""
     return -0.5 * dims * math.log(1.0 + q) - 0.5 * e / (1.0 + q)
 
 
 @jit
-def switched(i, sign, q, e, g, h, cov, gram, b):
-    """Return q and e after feature i is switched on (sign 1) or off (sign -1)."""
-    return q + 2.0 * sign * g[i] + cov[i, i], e - 2.0 * sign * (b[i] - h[i]) + gram[i, i]
+def take_out(x, z, cov, mean, gram, work, residual):
+    """Fill the work array and r = x - z M for row (x, z); return q, e, d and |r|^2.
 
-
-@jit
-def _switch(i, sign, z, g, h, cov, gram):
-    """Switch feature i in z, and bring g = cov z and h = gram z up to date."""
-    z[i] += np.int8(sign)
-    for j in range(g.shape[0]):
-        g[j] += sign * cov[i, j]
-        h[j] += sign * gram[i, j]
-
-
-@jit
-def take_out(x, z, cov, mean, gram, b, g, h):
-    """Turn (cov, gram) of all rows into those without row (x, z), fill b, g, h.
-
-    `mean` stays that of all rows; its change is -v r'/d, with v = S z, r = x - z M, d = 1 - z S z'.
-    b, g, h are for the others: b = M- x', g = S- z, h = C- z. Returns (q, e, d).
+    work[V] = v, work[FIT] = m = M r', work[B] = b, work[G] = g, work[H] = h, and the diagonals of
+    S- and C-. `cov`, `mean` and `gram` are S, M' and C = M M' of all rows.
     """
-    features, dims = mean.shape
+    dims, features = mean.shape
+    v, m, b, g, h = work[V], work[FIT], work[B], work[G], work[H]
     norm = 0.0
+    for i in range(features):
+        v[i] = m[i] = b[i] = 0.0
     for t in range(dims):
-        norm += x[t] * x[t]
-    for i in range(features):
-        total = 0.0
-        for t in range(dims):
-            total += mean[i, t] * x[t]
-        b[i] = total
-        g[i] = h[i] = 0.0
-    ones = 0
-    for i in range(features):
-        if z[i]:
-            ones += 1
-            for j in range(features):
-                g[j] += cov[i, j]
-                h[j] += gram[i, j]
-    if ones == 0:
-        return 0.0, norm, 1.0
-    q = fit = cross = 0.0
-    for i in range(features):
-        if z[i]:
-            q += g[i]
-            fit += h[i]
-            cross += b[i]
-    d = 1.0 - q
-    residual = norm - 2.0 * cross + fit  # |r|^2
-    along = norm - cross  # r . x
-    for i in range(features):
-        h[i] = b[i] - h[i]  # M r' for now
-    for i in range(features):
-        for j in range(features):
-            cov[i, j] += g[i] * g[j] / d
-            gram[i, j] += g[i] * g[j] * residual / (d * d) - (g[i] * h[j] + h[i] * g[j]) / d
-    for i in range(features):
-        b[i] -= g[i] * along / d
-    # With v = S z = g: S- z = v + v q/d = v/d; x - z M- = r/d; C- z = M- (z M-)' = b - M- (r/d)'.
-    for i in range(features):
-        own = h[i] - g[i] * residual / d  # M- r'
-        h[i] = b[i] - own / d
-        g[i] = g[i] / d
-    return q / d, residual / (d * d), d
-
-
-@jit
-def put_in(x, z, old, d, cov, mean, gram, b, g, h, q, e, residual):
-    """Turn (cov, gram) of the other rows, and `mean` of all, into those of all with the new z.
-
-    `old` is v = S z of the row as it was (zero if it had no ones) and `residual` holds r = x - z M.
-    """
-    features, dims = mean.shape
-    for i in range(features):
-        if old[i] != 0.0:
-            share = old[i] / d
-            for t in range(dims):
-                mean[i, t] -= share * residual[t]
+        xt = x[t]
+        norm += xt * xt
+        for i in range(features):
+            b[i] += xt * mean[t, i]  # M x' for now
     for t in range(dims):
         residual[t] = x[t]
     for i in range(features):
         if z[i]:
             for t in range(dims):
-                residual[t] -= mean[i, t]
+                residual[t] -= mean[t, i]
+            for j in range(features):
+                v[j] += cov[i, j]
+                m[j] += gram[i, j]  # C z for now
+    q = cross = fit = 0.0
     for i in range(features):
-        share = g[i] / (1.0 + q)
-        if share != 0.0:
-            for t in range(dims):
-                mean[i, t] += share * residual[t]
-    _add_in(cov, gram, b, g, h, q, e)
+        if z[i]:
+            q += v[i]
+            cross += b[i]
+            fit += m[i]
+    d = 1.0 - q
+    squares = norm - 2.0 * cross + fit
+    along = norm - cross  # r . x
+    for i in range(features):
+        m[i] = b[i] - m[i]
+        b[i] -= v[i] * along / d
+        g[i] = v[i] / d
+        h[i] = b[i] - (m[i] - v[i] * squares / d) / d
+        work[S_DIAG, i] = cov[i, i] + v[i] * v[i] / d
+        work[C_DIAG, i] = gram[i, i] + v[i] * (v[i] * squares / d - 2.0 * m[i]) / d
+    return q / d, squares / (d * d), d, squares
 
 
 @jit
-def _add_in(cov, gram, b, g, h, q, e):
-    """Add a row to cov = S- and gram = C-: s = S z = g/(1+q), M- r' = b - h, |r|^2 = e."""
-    features = g.shape[0]
+def switched(i, sign, q, e, work):
+    """Return q and e after feature i is switched on (sign 1) or off (sign -1)."""
+    change = 2.0 * sign * (work[B, i] - work[H, i])
+    return q + 2.0 * sign * work[G, i] + work[S_DIAG, i], e - change + work[C_DIAG, i]
+
+
+@jit
+def switch(i, sign, z, cov, gram, work, d, squares):
+    """Switch feature i in z, and bring g = S- z and h = C- z up to date."""
+    z[i] += np.int8(sign)
+    v, m, g, h = work[V], work[FIT], work[G], work[H]
+    vi = sign * v[i] / d
+    mi = sign * (v[i] * squares / d - m[i]) / d
+    for j in range(g.shape[0]):
+        g[j] += sign * cov[i, j] + vi * v[j]
+        h[j] += sign * gram[i, j] + mi * v[j] - vi * m[j]
+
+
+@jit
+def put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares):
+    """Bring `cov`, `mean` and `gram` of all rows from the old z of this row to the new one."""
+    dims, features = mean.shape
+    v, m, b, g, h = work[V], work[FIT], work[B], work[G], work[H]
     scale = 1.0 / (1.0 + q)
+    for t in range(dims):
+        rt = residual[t] / d
+        for i in range(features):
+            mean[t, i] -= v[i] * rt
+        fresh = x[t]
+        for i in range(features):
+            if z[i]:
+                fresh -= mean[t, i]
+        fresh *= scale
+        for i in range(features):
+            mean[t, i] += g[i] * fresh
     for i in range(features):
+        vi, gi, mi, oi = v[i] / d, g[i] * scale, m[i] / d, b[i] - h[i]
         for j in range(features):
-            cov[i, j] -= g[i] * g[j] * scale
-            gram[i, j] += scale * (
-                g[i] * (b[j] - h[j]) + (b[i] - h[i]) * g[j] + g[i] * g[j] * e * scale
-            )
+            cov[i, j] += vi * v[j] - gi * g[j]
+            gram[i, j] += vi * v[j] * squares / d - vi * m[j] - mi * v[j]
+            gram[i, j] += gi * (b[j] - h[j]) + oi * g[j] * scale + gi * g[j] * e * scale
 
 
 @jit
-def flip_log_odds(i, z, ones, q, e, g, h, cov, gram, b, theta, table, dims):
+def flip_log_odds(i, z, ones, q, e, work, theta, table, dims):
     """Return the log-odds of z_i = 1 given the other entries of the row and all other rows."""
     sign = -1 if z[i] else 1
-    other_q, other_e = switched(i, sign, q, e, g, h, cov, gram, b)
+    other_q, other_e = switched(i, sign, q, e, work)
     here, there = log_predictive(q, e, dims), log_predictive(other_q, other_e, dims)
     k = ones - (1 if z[i] else 0)
     prior = theta[i] + table[k + 1] - table[k]
@@ -151,13 +144,13 @@ def flip_log_odds(i, z, ones, q, e, g, h, cov, gram, b, theta, table, dims):
 
 
 @jit
-def relocation_log_weights(z, q, e, g, h, cov, gram, b, theta, dims, out):
+def relocation_log_weights(z, q, e, work, theta, dims, out):
     """Fill `out` with log of w_i p(x | z + e_i) for places i that are free, -inf for the others."""
     for i in range(z.shape[0]):
         if z[i]:
             out[i] = -math.inf
         else:
-            new_q, new_e = switched(i, 1, q, e, g, h, cov, gram, b)
+            new_q, new_e = switched(i, 1, q, e, work)
             out[i] = theta[i] + log_predictive(new_q, new_e, dims)
 
 
@@ -187,13 +180,12 @@ def sweep(seed, number, data, rows, cov, mean, gram, theta, tables, which):
     """Update every row once: a flip of each feature, then a move of each one; return changes.
 
     Row n has the prior table ``tables[which[n]]`` (log f(k) - log e_k, k = 0 .. I, -inf where f is
-    zero). Flips are left out for rows whose law has no two neighbouring counts. `cov`, `mean` and
-    `gram` are those of all rows, and are kept up to date.
+    zero). Flips are left out for rows whose law has no two neighbouring counts. `cov` = S, `mean` =
+    M' and `gram` = M M' are those of all rows, and are kept up to date.
     """
     n_rows, features = rows.shape
     dims = data.shape[1]
-    b, g, h = np.empty(features), np.empty(features), np.empty(features)
-    old, weights = np.empty(features), np.empty(features)
+    work, weights = np.empty((7, features)), np.empty(features)
     residual = np.empty(dims)
     before = np.empty(features, np.int8)
     active = np.empty(features, np.int64)
@@ -205,24 +197,23 @@ def sweep(seed, number, data, rows, cov, mean, gram, theta, tables, which):
     changes = 0
     for n in range(n_rows):
         x, z, table = data[n], rows[n], tables[which[n]]
-        before[:] = z
-        q, e, d = take_out(x, z, cov, mean, gram, b, g, h)
+        q, e, d, squares = take_out(x, z, cov, mean, gram, work, residual)
         ones = 0
         for i in range(features):
-            old[i] = g[i] * d
+            before[i] = z[i]
             ones += z[i]
         block = 0
         for i in range(0, features if flips[which[n]] else 0, 2):
             u, v = uniform_pair(seed, number, n, block)
             block += 1
             for j in range(i, min(i + 2, features)):
-                odds = flip_log_odds(j, z, ones, q, e, g, h, cov, gram, b, theta, table, dims)
+                odds = flip_log_odds(j, z, ones, q, e, work, theta, table, dims)
                 draw = u if j == i else v
                 on = 1 if math.log(draw / (1.0 - draw)) < odds else 0
                 if on != z[j]:
                     sign = 1 if on else -1
-                    q, e = switched(j, sign, q, e, g, h, cov, gram, b)
-                    _switch(j, sign, z, g, h, cov, gram)
+                    q, e = switched(j, sign, q, e, work)
+                    switch(j, sign, z, cov, gram, work, d, squares)
                     ones += sign
         at = 0
         for i in range(features):
@@ -235,24 +226,16 @@ def sweep(seed, number, data, rows, cov, mean, gram, theta, tables, which):
             chosen = min(int(u * (last + 1)), last)
             i = active[chosen]
             active[chosen] = active[last]
-            q, e = switched(i, -1, q, e, g, h, cov, gram, b)
-            _switch(i, -1, z, g, h, cov, gram)
-            relocation_log_weights(z, q, e, g, h, cov, gram, b, theta, dims, weights)
+            q, e = switched(i, -1, q, e, work)
+            switch(i, -1, z, cov, gram, work, d, squares)
+            relocation_log_weights(z, q, e, work, theta, dims, weights)
             i = _pick(weights, v)
-            q, e = switched(i, 1, q, e, g, h, cov, gram, b)
-            _switch(i, 1, z, g, h, cov, gram)
+            q, e = switched(i, 1, q, e, work)
+            switch(i, 1, z, cov, gram, work, d, squares)
         changed = False
         for i in range(features):
             changed = changed or z[i] != before[i]
         if changed:
             changes += 1
-            for t in range(dims):
-                residual[t] = x[t]
-            for i in range(features):
-                if before[i]:
-                    for t in range(dims):
-                        residual[t] -= mean[i, t]
-            put_in(x, z, old, d, cov, mean, gram, b, g, h, q, e, residual)
-        else:
-            _add_in(cov, gram, b, g, h, q, e)
+            put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)
     return changes
