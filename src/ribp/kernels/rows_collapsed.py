@@ -239,3 +239,30 @@ def sweep(seed, number, data, rows, cov, mean, gram, theta, tables, which):
             changes += 1
             put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)
     return changes
+
+
+@jit
+def fill(seed, number, data, rows, counts, cov, mean, gram, theta):
+    """Give rows that have too few ones more of them, up to counts[n], one draw after another.
+
+    Each new one goes to a free place i with probability proportional to w_i p(x | z + e_i), given
+    all other rows and the ones drawn so far. A start, not a step of a chain.
+    """
+    n_rows, features = rows.shape
+    dims = data.shape[1]
+    work, weights, residual = np.empty((7, features)), np.empty(features), np.empty(dims)
+    for n in range(n_rows):
+        x, z = data[n], rows[n]
+        ones = 0
+        for i in range(features):
+            ones += z[i]
+        if ones >= counts[n]:
+            continue
+        q, e, d, squares = take_out(x, z, cov, mean, gram, work, residual)
+        for j in range(ones, counts[n]):
+            u, _ = uniform_pair(seed, number, n, j)
+            relocation_log_weights(z, q, e, work, theta, dims, weights)
+            i = _pick(weights, u)
+            q, e = switched(i, 1, q, e, work)
+            switch(i, 1, z, cov, gram, work, d, squares)
+        put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)

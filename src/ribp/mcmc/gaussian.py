@@ -11,6 +11,7 @@ integrated out, and come back from their prior when they are needed.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,14 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 
-__all__ = ["GaussianPriors", "Summary", "draw_features", "summarise", "update_scales"]
+__all__ = [
+    "GaussianPriors",
+    "Summary",
+    "draw_features",
+    "log_marginal",
+    "summarise",
+    "update_scales",
+]
 
 _SHAPE = 2.0
 
@@ -46,6 +54,21 @@ def summarise(scaled: FloatArray, rows: FloatArray, feature_scale: float) -> Sum
     cov = 0.5 * (cov + cov.T)
     mean = cov @ (rows.T @ scaled)
     return Summary(cov, np.ascontiguousarray(mean.T), mean @ mean.T)
+
+
+def log_marginal(scaled: FloatArray, rows: FloatArray, feature_scale: float) -> float:
+    """Return log p(X | Z), features integrated out, for data divided by its noise scales.
+
+    Columns are N(0, 1 + tau^2 Z Z'), so with P = Z'Z + tau^-2 the value is
+    -N D/2 log 2 pi - D/2 log det(tau^2 P) - (|X|^2 - tr X'Z P^{-1} Z'X)/2.
+    """
+    n_rows, dims = scaled.shape
+    features = rows.shape[1]
+    root = np.linalg.cholesky(rows.T @ rows + np.eye(features) / feature_scale**2)
+    half = np.linalg.solve(root, rows.T @ scaled)
+    log_det = 2.0 * (np.log(np.diag(root)).sum() + features * math.log(feature_scale))
+    squares = float((scaled**2).sum() - (half**2).sum())
+    return -0.5 * float(n_rows * dims * math.log(2.0 * math.pi) + dims * log_det + squares)
 
 
 def draw_features(
