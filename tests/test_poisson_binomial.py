@@ -74,6 +74,9 @@ def test_draws():
         (lambda: ribp.PoissonBinomial([np.nan]), ["log_odds", "NaN"]),
         (lambda: ribp.PoissonBinomial([0.0]).pmf(0.5), ["k must hold whole numbers", "0.5"]),
         (lambda: ribp.PoissonBinomial([0.0]).quantile(1.5), ["u must lie between 0 and 1", "1.5"]),
+        (lambda: ribp.PoissonBinomial([0.0]).quantile("a"), ["u must lie between 0 and 1"]),
+        (lambda: ribp.PoissonBinomial([0.0]).sample(0, -1), ["n must be at least 0"]),
+        (lambda: ribp.PoissonBinomial([0.0]).sample(0, 2.5), ["n must be a whole number"]),
         (lambda: ribp.PoissonBinomial([0.0]).quantile(np.nan), ["u must lie between 0 and 1"]),
     ],
 )

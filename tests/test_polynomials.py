@@ -8,7 +8,7 @@ from scipy import stats
 
 from ribp import counts
 from ribp.polynomials import RestrictedEntries
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
 
 LAWS = {"spread": counts.table([0.1, 0.3, 0.4, 0.2]), "point": counts.exactly(2)}
 WEIGHTS = np.array([0.4, -1.0, -0.2])  # log lambda, or log-odds
@@ -99,6 +99,35 @@ def test_an_unbounded_tilted_sum():
     assert agrees(frequencies_p_value(np.bincount(drawn, minlength=60), truth / truth.sum()))
 
 
+def test_a_tilted_sum_far_from_both_laws():
+    # The product of Poisson(0.1) and Poisson(20 e^6) peaks near sqrt(0.1 * 20 e^6) = 28.4.
+    row_law = RestrictedEntries(np.full(20, 6.0), "poisson(0.1)", restrict="sum", kind="tilted")
+    totals = row_law.sample_totals(np.random.default_rng(0), 4000)
+    assert abs(totals.mean() - np.sqrt(0.1 * 20 * np.exp(6))) < 1
+
+
+@pytest.mark.parametrize("failures", [1e5, 1e8, 1e10])
+def test_many_failures_are_the_poisson_limit(failures):
+    row_law = RestrictedEntries(
+        [0.0, np.log(3)], "exactly(2)", entries="negative_binomial", restrict="sum",
+        failures=failures,
+    )  # fmt: skip
+    # P(z) prop. to C(z1+r-1, z1) C(z2+r-1, z2) (1/2)^z1 (3/4)^z2
+    r = failures
+    weights = np.array([r * (r + 1) / 2 * 0.25, r * r * 0.375, r * (r + 1) / 2 * 0.5625])
+    found = np.exp(row_law.log_prob([[2, 0], [1, 1], [0, 2]]))
+    np.testing.assert_allclose(found, weights / weights.sum(), rtol=1e-11)
+
+
+@pytest.mark.jit
+def test_heavy_negative_binomial_entries():
+    """Given that it is positive, an entry with odds w and r = 1 is geometric with mean 1 + w."""
+    row_law = RestrictedEntries([6.0, -3.0], "exactly(2)", entries="negative_binomial")
+    drawn = row_law.sample(np.random.default_rng(0), 20_000)
+    for column, theta in enumerate([6.0, -3.0]):
+        assert agrees(mean_p_value(drawn[:, column], 1 + np.exp(theta)))
+
+
 def test_sums_of_zero():
     row_law = RestrictedEntries(WEIGHTS, "exactly(0)", restrict="sum", entries="negative_binomial")
     assert row_law.sample(0, 3).tolist() == [[0, 0, 0]] * 3
@@ -115,6 +144,10 @@ def test_sums_of_zero():
         (lambda: RestrictedEntries([0.0], "exactly(1)", failures=0), "failures must be positive"),
         (lambda: RestrictedEntries([0.0], "exactly(1)").log_prob([1, 2]), "z must have 1 features"),
         (lambda: RestrictedEntries([0.0], "exactly(1)").log_prob([-1]), "z must be at least 0"),
+        (lambda: RestrictedEntries([0.0], 3, restrict="sum"), "counts must be a count law"),
+        (lambda: RestrictedEntries([40.0], "exactly(1)"), "log_weights must be at most 30"),
+        (lambda: RestrictedEntries([0.0], "exactly(1)").sample_sparse(
+            np.random.default_rng(0), np.array([3])), "totals must be at most"),
         (lambda: RestrictedEntries([0.0], "exactly(2)"), "counts must have mass on 0..1"),
     ],
 )  # fmt: skip

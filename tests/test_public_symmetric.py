@@ -62,6 +62,8 @@ def test_tiny_mass_is_accepted():
         (lambda: ribp.inclusion_probs([0.0, 1.0], 1.5), ["k must hold whole numbers", "1.5"]),
         (lambda: ribp.inclusion_probs([0.0, 1.0], "two"), ["k must hold whole numbers", "two"]),
         (lambda: ribp.inclusion_probs([0.0, 1.0], [np.inf]), ["k must hold whole numbers", "inf"]),
+        (lambda: ribp.inclusion_probs(np.zeros((2, 3)), [1, 1, 1]), ["k must broadcast", "(2,)"]),
+        (lambda: ribp.inclusion_probs([0.0, 1.0], [[1, 2], [1]]), ["k must be a regular array"]),
         (lambda: ribp.log_esp([0.0, INF]), ["log_odds", "+inf", "always on"]),
         (lambda: ribp.log_esp([0.0, 1.0], 3), ["k_max must be between 0 and 2", "got 3"]),
         (lambda: ribp.log_esp([0.0, 1.0], 1.5), ["k_max must be a whole number", "1.5"]),

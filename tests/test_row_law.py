@@ -142,6 +142,36 @@ def test_random_laws_are_enumeration(theta, weights, kind):
     np.testing.assert_allclose(np.exp(row_law.log_prob(rows)), probs, rtol=1e-8, atol=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("log_odds", "law"),
+    [
+        (np.full(90, 30.0), counts.poisson(0.1)),  # f lives far below the coins
+        (np.full(90, -30.0), counts.poisson(40)),  # and far above
+        (np.linspace(-3, 3, 80), counts.negative_binomial(2, 3)),
+        (np.append(np.full(70, 20.0), [INF, INF]), counts.poisson(0.5)),
+    ],
+)
+def test_a_tilted_law_without_an_end(log_odds, law):
+    row_law = ribp.RestrictedBernoulli(log_odds, law, kind="tilted")
+    finite = log_odds[np.isfinite(log_odds)]
+    on = np.isposinf(log_odds).sum()
+    weights = law.log_probs(log_odds.size)[on:] + exact.log_esp(finite, finite.size)
+    weights -= np.logaddexp(0.0, finite).sum()
+    total = np.logaddexp.reduce(weights)
+    assert row_law.log_normaliser() == pytest.approx(total, rel=1e-12)
+    found = np.exp(row_law.count_log_probs())[on:]
+    np.testing.assert_allclose(found, np.exp(weights - total), rtol=1e-9, atol=1e-15)
+
+
+def test_laws_do_not_change_with_their_input():
+    theta = np.array([0.0, 1.0, 2.0])
+    row_law = ribp.RestrictedBernoulli(theta, "exactly(1)")
+    before = row_law.log_prob([1, 0, 0])
+    theta[0] = 50.0
+    assert row_law.log_prob([1, 0, 0]) == before
+    assert row_law.log_odds[0] == 0.0
+
+
 def test_scale_does_not_matter_for_the_mixture():
     theta = ODDS["ordinary"]
     one = ribp.RestrictedBernoulli(theta, LAWS["poisson(2)"])
@@ -216,6 +246,13 @@ def test_large_laws_stay_small_work():
          ["z must hold only 0 and 1"]),
         (lambda: ribp.RestrictedBernoulli([0.0, 1.0], "exactly(1)").log_prob(["a", "b"]),
          ["z must hold only 0 and 1"]),
+        (lambda: ribp.RestrictedBernoulli(np.zeros((0, 2)), "exactly(1)"), ["at least one vector"]),
+        (lambda: ribp.RestrictedBernoulli([1e308, 0.0], "exactly(1)"), ["at most 1e300"]),
+        (lambda: ribp.RestrictedBernoulli([1j, 0.0], "exactly(1)"), ["array of numbers"]),
+        (lambda: ribp.RestrictedBernoulli([0.0, 1.0], "exactly(1)").log_prob([[1, 0], [1]]),
+         ["z must be a regular array"]),
+        (lambda: ribp.RestrictedBernoulli(np.zeros((2, 2)), "exactly(1)").log_prob(np.ones((3, 2))),
+         ["z must broadcast against the shape (2,)"]),
         (lambda: ribp.RestrictedBernoulli([0.0], "exactly(1)").sample("x"), ["rng", "Generator"]),
         (lambda: ribp.RestrictedBernoulli([0.0], "exactly(1)").sample(0, -1), ["n must be"]),
     ],

@@ -56,7 +56,12 @@ def integer(argument: str, value: Any, *, least: int = 0, most: int | None = Non
 
 def integers(argument: str, value: ArrayLike, *, least: int | None = 0) -> IntArray:
     """Return an integer array; fractional, negative, NaN or non-numeric entries are errors."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InputError(
+            argument, "must be a regular array", value, "Give all its rows the same length."
+        ) from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iuf":
@@ -79,7 +84,9 @@ def integers(argument: str, value: ArrayLike, *, least: int | None = 0) -> IntAr
 def log_odds(value: ArrayLike, argument: str = "log_odds") -> FloatArray:
     """Return log-odds of shape (..., features), at least one feature; ±inf means for sure."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        if np.iscomplexobj(value):
+            raise TypeError
+        array = np.array(value, dtype=np.float64)  # a copy: laws do not change with their input
     except (TypeError, ValueError):
         raise InputError(
             argument, "must be an array of numbers", value, "Pass floats of shape (..., features)."
@@ -99,6 +106,13 @@ def log_odds(value: ArrayLike, argument: str = "log_odds") -> FloatArray:
             f"NaN at index {where if len(where) > 1 else where[0]}",
             "Remove it; use -inf for a feature that is never on and +inf for one always on.",
         )
+    if (np.isfinite(array) & (np.abs(array) > 1e300)).any():
+        raise InputError(
+            argument,
+            "must be at most 1e300 in size, or infinite",
+            array[np.isfinite(array) & (np.abs(array) > 1e300)][0],
+            "Use -inf for a feature that is never on and +inf for one always on.",
+        )
     return array
 
 
@@ -110,6 +124,25 @@ def one_of(argument: str, value: Any, options: Iterable[str]) -> str:
     near = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of them."
     raise InputError(argument, f"must be one of {', '.join(words)}", repr(value), remedy)
+
+
+def broadcast(argument: str, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that two shapes broadcast to."""
+    try:
+        return np.broadcast_shapes(one, other)
+    except ValueError:
+        raise InputError(
+            argument,
+            f"must broadcast against the shape {other}",
+            f"shape {one}",
+            "Add axes of length one where the shapes differ.",
+        ) from None
+
+
+def shape(argument: str, value: Any) -> tuple[int, ...]:
+    """Return a shape of draws: () for None, (n,) for a number, or a tuple of numbers."""
+    asked = () if value is None else value if isinstance(value, tuple) else (value,)
+    return tuple(integer(argument, n) for n in asked)
 
 
 def generator(argument: str, value: Any) -> np.random.Generator:

@@ -83,7 +83,10 @@ class PoissonBinomial:
 
     def quantile(self, u: ArrayLike) -> IntArray:
         """Return the least k with P(S <= k) >= u, for probabilities u of any shape."""
-        level = np.asarray(u, dtype=np.float64)
+        try:
+            level = np.asarray(u, dtype=np.float64)
+        except (TypeError, ValueError):
+            level = np.array(np.nan)
         if not ((level >= 0) & (level <= 1)).all():
             raise InputError(
                 "u",
@@ -98,5 +101,4 @@ class PoissonBinomial:
     ) -> IntArray:
         """Draw counts: shape (n...); None means a single one."""
         rng = checks.generator("rng", rng)
-        size = () if n is None else n
-        return np.asarray(self.quantile(1.0 - rng.random(size)))
+        return np.asarray(self.quantile(1.0 - rng.random(checks.shape("n", n))))

@@ -31,12 +31,14 @@ from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw, parse
 from ribp.errors import InputError
 from ribp.measures import negative_binomial_nonzero, negative_binomial_one, poisson_nonzero
-from ribp.restricted_bernoulli import RestrictedBernoulli, sample_sets
+from ribp.measures.special import log_gamma_ratio
+from ribp.restricted_bernoulli import RestrictedBernoulli, sample_sets, tilted_log_weights
 
 __all__ = ["ENTRIES", "RESTRICTIONS", "RestrictedEntries", "SparseRows"]
 
 ENTRIES = ("poisson", "negative_binomial")
 ALL = slice(None)
+_LARGEST = 30.0  # e^30 is 10^13: entries fit 64 bits, and 1 - pi a double
 RESTRICTIONS = ("nonzeros", "sum", "ones")
 
 
@@ -91,10 +93,21 @@ class RestrictedEntries:
                 "Leave out features that are never on.",
             )
         self.counts = parse(counts) if isinstance(counts, str) else counts
+        if not isinstance(self.counts, CountLaw):
+            raise InputError(
+                "counts", "must be a count law", counts, "Pass one, such as ribp.counts.exactly(3)."
+            )
         self.entries = checks.one_of("entries", entries, ENTRIES)
         self.restrict = checks.one_of("restrict", restrict, RESTRICTIONS)
         self.kind = checks.one_of("kind", kind, ("mixture", "tilted"))
         self.failures = checks.positive("failures", failures)
+        if restrict == "nonzeros" and self.log_weights.max() > _LARGEST:
+            raise InputError(
+                "log_weights",
+                f"must be at most {_LARGEST:g} here, where entries grow like their exponential",
+                self.log_weights.max(),
+                "Use a smaller scale, or restrict='ones' or 'sum'.",
+            )
         if restrict != "sum":
             self._support = RestrictedBernoulli(self._support_log_odds(), self.counts, kind)
 
@@ -120,6 +133,7 @@ class RestrictedEntries:
         """Draw n rows, shape (n, features)."""
         rng = checks.generator("rng", rng)
         rows = self.sample_sparse(rng, self.sample_totals(rng, checks.integer("n", n)))
+        n = rows.lengths.size
         z = np.zeros((n, self.log_weights.size), np.int64)
         z[np.repeat(np.arange(n), rows.lengths), rows.members] = rows.values
         return z
@@ -135,8 +149,16 @@ class RestrictedEntries:
 
     def sample_sparse(self, rng: np.random.Generator, totals: IntArray) -> SparseRows:
         """Draw one row for each given value of the restricted quantity."""
+        totals = checks.integers("totals", totals)
         if self.restrict == "sum":
             return self._sample_sums(rng, totals)
+        if totals.max(initial=0) > self.log_weights.size:
+            raise InputError(
+                "totals",
+                f"must be at most the number of features, {self.log_weights.size}",
+                totals.max(),
+                "Pass more features or smaller counts.",
+            )
         members = sample_sets(rng, self._support.log_odds, totals)
         values = np.ones(members.size, np.int64)
         if self.restrict == "nonzeros":
@@ -168,7 +190,7 @@ class RestrictedEntries:
         if poisson:
             return parts
         p = np.exp(-np.logaddexp(0.0, -np.repeat(theta, parts)))
-        steps = rng.logseries(np.clip(p, 1e-300, 1 - 1e-16))
+        steps = rng.logseries(np.maximum(p, 1e-300))
         starts = np.cumsum(parts) - parts
         return np.add.reduceat(steps, starts) if parts.size else parts
 
@@ -178,7 +200,7 @@ class RestrictedEntries:
         if self.entries == "poisson":
             return np.asarray(z * theta - gammaln(z + 1.0))
         r, log_pi = self.failures, -np.logaddexp(0.0, -theta)
-        return np.asarray(gammaln(z + r) - gammaln(r) - gammaln(z + 1.0) + z * log_pi)
+        return np.asarray(log_gamma_ratio(r, z) - gammaln(z + 1.0) + z * log_pi)
 
     # --- the sum ---------------------------------------------------------------------------
 
@@ -197,20 +219,13 @@ class RestrictedEntries:
             table[i] = logsumexp(np.where(gap >= 0, own + table[i - 1], -np.inf), axis=1)
         return table
 
-    def _log_totals_of_coins(self, most: int) -> FloatArray:
-        """Return log P(sum = j) of the unrestricted row, j = 0 .. most."""
-        top = self.log_coefficients(most)[-1]
-        if self.entries == "poisson":
-            return np.asarray(top - np.exp(logsumexp(self.log_weights)))
-        return np.asarray(top - self.failures * np.logaddexp(0.0, self.log_weights).sum())
-
     def _tilted_log_totals(self) -> FloatArray:
-        most = self.counts.largest
-        if most is None:
-            most = 1
-            while self.counts.tail(most) > 1e-300:
-                most *= 2
-        weights = self.counts.log_probs(most) + self._log_totals_of_coins(most)
+        """Return the log law of the sum; the constant of the unrestricted law cancels."""
+        theta = np.minimum(self.log_weights, 700.0)
+        mean = np.exp(theta).sum() * (1.0 if self.entries == "poisson" else self.failures)
+        weights = tilted_log_weights(
+            self.counts, lambda top: self.log_coefficients(top)[-1], float(mean), None
+        )
         return np.asarray(weights - logsumexp(weights))
 
     def _log_prob_of_sum(self, rows: IntArray) -> FloatArray:

@@ -32,7 +32,7 @@ from ribp.errors import InputError
 from ribp.rng import kernel_seed
 from ribp.symmetric import sorted_log_esp
 
-__all__ = ["RestrictedBernoulli", "sample_sets"]
+__all__ = ["RestrictedBernoulli", "sample_sets", "tilted_log_weights"]
 
 _NEGLIGIBLE = 1e-18  # counts whose total probability is below this are left out of sums
 
@@ -68,6 +68,13 @@ class RestrictedBernoulli:
                 "counts", "must be a count law", counts, "Pass one, such as ribp.counts.exactly(3)."
             )
         self.batch_shape = self.log_odds.shape[:-1]
+        if 0 in self.batch_shape:
+            raise InputError(
+                "log_odds",
+                "must hold at least one vector",
+                f"shape {self.log_odds.shape}",
+                "Leave out axes of length zero.",
+            )
         self._rows = [
             _Row(self.log_odds[at], self.counts, self.kind) for at in np.ndindex(self.batch_shape)
         ]
@@ -87,7 +94,7 @@ class RestrictedBernoulli:
         Leading axes of `z` broadcast against the batch.
         """
         rows = self._checked_rows(z)
-        shape = np.broadcast_shapes(rows.shape[:-1], self.batch_shape)
+        shape = checks.broadcast("z", rows.shape[:-1], self.batch_shape)
         rows = np.broadcast_to(rows, (*shape, self.features))
         rows = rows.reshape(-1, len(self._rows), self.features)
         out = np.empty(rows.shape[:-1])
@@ -100,8 +107,7 @@ class RestrictedBernoulli:
     ) -> NDArray[np.int8]:
         """Draw rows: shape (n..., batch..., features), without rejection. None means one row."""
         rng = checks.generator("rng", rng)
-        asked = () if n is None else n if isinstance(n, tuple) else (n,)
-        size = tuple(checks.integer("n", value) for value in asked)
+        size = checks.shape("n", n)
         drawn = [row.sample(rng, math.prod(size)) for row in self._rows]
         return np.stack(drawn, axis=1).reshape(*size, *self.batch_shape, self.features)
 
@@ -134,7 +140,12 @@ class RestrictedBernoulli:
         return values.reshape(self.batch_shape + values.shape[1:])
 
     def _checked_rows(self, z: ArrayLike) -> NDArray[np.bool_]:
-        rows = np.asarray(z)
+        try:
+            rows = np.asarray(z)
+        except ValueError:
+            raise InputError(
+                "z", "must be a regular array", z, "Give all its rows the same length."
+            ) from None
         if rows.ndim == 0 or rows.shape[-1] != self.features:
             raise InputError(
                 "z",
@@ -166,10 +177,15 @@ class _Row:
         if kind == "mixture":
             weights = law.log_probs(most)
         else:
-            top = max(least, _largest_needed(law, 1e-300, most))
-            log_coins = self.log_e(top - least) - np.logaddexp(0.0, self.theta).sum()
+            shift = np.logaddexp(0.0, self.theta).sum()
+            mean = least + float((1.0 / (1.0 + np.exp(-np.maximum(self.theta, -700.0)))).sum())
+            kept = tilted_log_weights(
+                law, lambda top: np.append(
+                    np.full(least, -np.inf), self.log_e(max(top - least, 0)) - shift
+                )[: top + 1], mean, most,
+            )  # fmt: skip
             weights = np.full(most + 1, -np.inf)
-            weights[least : top + 1] = law.log_probs(top)[least:] + log_coins
+            weights[: kept.size] = kept
         weights[:least] = -np.inf
         if not np.isfinite(weights).any():
             raise _no_mass(law, least, most, self.features)
@@ -273,16 +289,28 @@ def _sample_sorted_sets(
     return drawn
 
 
-def _largest_needed(law: CountLaw, negligible: float, most: int) -> int:
-    """Return the least count beyond which `law` has at most `negligible` mass, at most `most`."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high) // 2
-        if law.tail(middle) <= negligible:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+def tilted_log_weights(
+    law: CountLaw,
+    log_coins: Callable[[int], FloatArray],
+    mean: float,
+    most: int | None,
+) -> FloatArray:
+    """Return log f(k) S_k for k = 0, 1, ... up to where the rest does not count.
+
+    `log_coins(top)` gives log S_0 .. log S_top up to a constant; S falls beyond its `mean`.
+    The rest beyond k is at most the tail of f times S_k there; it is left out when it is below
+    exp(-45) of the largest weight.
+    """
+    ends = [end for end in (most, law.largest) if end is not None]
+    end = min(ends) if ends else None
+    top = 64 if end is None else min(64, end)
+    while True:
+        log_s = log_coins(top)
+        weights: FloatArray = law.log_probs(top) + log_s
+        settled = top >= mean and law.log_tail(top) + log_s[-1] <= weights.max() - 45.0
+        if top == end or settled:
+            return weights
+        top = 2 * top if end is None else min(2 * top, end)
 
 
 def _no_mass(law: CountLaw, least: int, most: int, features: int) -> InputError:

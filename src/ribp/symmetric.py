@@ -83,7 +83,7 @@ def inclusion_probs(log_odds: ArrayLike, k: ArrayLike) -> FloatArray:
     """
     theta = checks.log_odds(log_odds)
     counts = checks.integers("k", k)
-    shape = np.broadcast_shapes(theta.shape[:-1], counts.shape)
+    shape = checks.broadcast("k", counts.shape, theta.shape[:-1])
     theta = np.broadcast_to(theta, (*shape, theta.shape[-1]))
     counts = np.broadcast_to(counts, shape)
     out = np.empty(theta.shape)

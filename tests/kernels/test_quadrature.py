@@ -65,6 +65,36 @@ def test_tilt_meets_the_count(name):
         np.testing.assert_allclose(p[near], 1 / (1 + np.exp(-(theta + beta)[near])), rtol=1e-9)
 
 
+@pytest.mark.jit
+@pytest.mark.parametrize("k", [490, 496, 498, 499, 501, 503])
+def test_counts_just_beside_a_wide_gap(k):
+    """The tilt must be close on the scale of the count's spread, which is tiny here."""
+    theta = np.repeat([30.0, -30.0], 500)
+    found = quadrature.inclusion_at(theta, k)
+    inside = min(k, 500) / 500
+    np.testing.assert_allclose(found[:500], inside, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found[500:], max(k - 500, 0) / 500, rtol=0, atol=1e-12)
+    weights = np.zeros(1001)
+    weights[k] = 1.0
+    pairs = quadrature.weighted_pairs(theta, weights)
+    assert pairs[0, 1] == pytest.approx(min(1.0, k * (k - 1) / (500 * 499)), abs=1e-12)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize(("n", "sd", "k"), [(100_000, 8, 30_000), (100_000, 60, 50_000),
+                                            (300_000, 0.5, 150_000)])  # fmt: skip
+def test_large_counts_add_up(n, sd, k):
+    theta = np.random.default_rng(0).normal(0, sd, n)
+    assert quadrature.inclusion_at(theta, k).sum() == pytest.approx(k, rel=1e-13)
+
+
+@pytest.mark.parametrize("k", [1, 2, 84, 85])
+def test_long_ladders(k):
+    theta = 5.0 * np.arange(86)
+    found = quadrature.inclusion_at(theta, k)
+    np.testing.assert_allclose(found, exact.inclusion_probs(theta, k), rtol=0, atol=1e-13)
+
+
 def test_nodes_that_have_decayed_are_left_out():
     theta = np.repeat([0.3, -0.3], 60)
     found = quadrature.inclusion_at(theta, 60)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import logsumexp
 
 import ribp
@@ -14,7 +15,7 @@ from ribp.measures import (
     poisson_nonzero,
 )
 from ribp.polynomials import RestrictedEntries
-from ribp.prior.certificate import level_bounds, log_tail_total
+from ribp.prior.certificate import level_bounds, log_tail_total, log_upper_total, tv_bounds
 from ribp.prior.request import Request
 
 
@@ -181,6 +182,84 @@ def test_bounds_of_the_other_truncations():
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] >= ribp.counts.poisson(3).tail(10)
     assert ribp.simulate(1, **arguments, truncation=ribp.WeakLimit(20)).tv_bound is None
+
+
+def test_a_limit_below_the_count_is_an_error():
+    with pytest.raises(InputError, match="must allow the 50 features"):
+        ribp.simulate(
+            0, n_rows=3, counts="exactly(50)", measure=ribp.BetaProcess(2),
+            truncation=ribp.Certified(max_atoms=10),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("law", ["poisson(3)", "negative_binomial(3, 1)"])
+def test_tilted_far_from_the_coins_still_meets_the_tolerance(law):
+    draw = ribp.simulate(0, n_rows=20, counts=law, measure=ribp.BetaProcess(100), kind="tilted")
+    assert draw.tv_bound_row <= 1e-12
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("law", ["poisson(3)", "uniform(0, 4)", "negative_binomial(2, 1)"])
+@pytest.mark.parametrize("kept", [8, 14, 25])
+def test_tilted_bound_against_a_deep_measure(law, kept):
+    """True total variation: a row of the whole measure has a feature beyond the head, or not."""
+    measure, parsed = ribp.BetaProcess(3), ribp.counts.parse(law)
+    seen = []
+    for seed in range(8):
+        stream = measure.atom_stream(np.random.default_rng(seed))
+        head = stream.extend(kept)
+        asked = request(
+            measure, kind="tilted", truncation=ribp.SizeOrdered(kept),
+            counts=ribp.counts.as_row_counts(law, 4),
+        )  # fmt: skip
+        row, matrix = tv_bounds(asked, head, log_tail_total(asked, stream, head), None)
+        deep = np.concatenate([head, stream.extend(200)])
+        log_f = parsed.log_probs(60)
+        inside, whole = (
+            logsumexp(log_f[: k.size] + k)
+            for k in (ribp.log_esp(head, min(kept, 60)), ribp.log_esp(deep, 60))
+        )
+        truth = -np.expm1(inside - whole)
+        assert truth <= row * (1 + 1e-9)
+        assert matrix == pytest.approx(min(1.0, 4 * row))
+        seen.append(truth / row)
+    if parsed.largest is not None:  # without an end the bound is that of the largest count
+        assert max(seen) > 1 / 60
+
+
+def test_matrix_bound_of_a_law_that_was_cut():
+    draw = ribp.simulate(
+        0, n_rows=10, counts="poisson(3)", measure=ribp.BetaProcess(3),
+        truncation=ribp.SizeOrdered(9),
+    )  # fmt: skip
+    lost = ribp.counts.poisson(3).tail(9)
+    assert draw.tv_bound_row > lost
+    assert draw.tv_bound > 10 * lost
+
+
+def test_sums_may_exceed_the_number_of_features():
+    draw = ribp.simulate(
+        0, n_rows=5, counts="exactly(7)", measure=ribp.GammaProcess(2), entries="poisson",
+        restrict="sum", truncation=ribp.SizeOrdered(3),
+    )  # fmt: skip
+    assert draw.rows.sum(axis=1).tolist() == [7] * 5
+
+
+def test_learned_laws_are_drawn_on_what_is_possible():
+    law = ribp.counts.learned([1e-3] * 5)
+    for seed in range(60):
+        draw = ribp.simulate(
+            seed, n_rows=3, counts=law, measure=ribp.BetaProcess(2), truncation=ribp.SizeOrdered(2)
+        )
+        assert draw.rows.sum(axis=1).max() <= 2
+
+
+def test_the_upper_total_is_bernstein_s():
+    # Poisson many atoms of equal odds b: T / b is Poisson, and 1e-9 of it lies above.
+    for mean in (0.01, 1.0, 30.0):
+        upper = np.exp(log_upper_total(np.log(mean), 0.0))
+        assert stats.poisson.sf(upper, mean) <= 1e-9
+        assert stats.poisson.sf(upper / 3, mean) > 1e-9
 
 
 def test_tilted_bound_covers_an_unbounded_law():

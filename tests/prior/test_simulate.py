@@ -296,7 +296,7 @@ GOOD = {"n_rows": 5, "counts": "exactly(2)", "measure": ribp.BetaProcess(2)}
         ({"entries": "negative_binomial", "method": "lazy"}, "method must be 'inclusion'"),
         ({"entries": "negative_binomial", "kind": "tilted"}, "kind must be 'mixture'"),
         ({"failures": 0}, "failures must be positive"),
-        ({"max_proposals": 0}, "max_proposals must be at least 1"),
+        ({"max_proposals": 0}, "max_proposals must be between 1 and"),
         ({"rng": "seed"}, "rng must be"),
     ],
 )  # fmt: skip

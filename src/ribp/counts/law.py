@@ -87,7 +87,11 @@ class CountLaw(ABC):
 
     def tail(self, k: int) -> float:
         """Return P(count > k), accurate however small it is; 1 for k = -1."""
-        return math.exp(self._log_mass(checks.integer("k", k, least=-1) + 1, None))
+        return math.exp(self.log_tail(k))
+
+    def log_tail(self, k: int) -> float:
+        """Return log P(count > k), -inf if that is zero."""
+        return self._log_mass(checks.integer("k", k, least=-1) + 1, None)
 
     def sample(self, rng: np.random.Generator, size: int) -> IntArray:
         """Return `size` independent exact draws."""

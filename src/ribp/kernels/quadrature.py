@@ -34,14 +34,15 @@ from ribp.kernels.jit import jit
 
 _Vector = NDArray[np.float64]
 
-_FAR = 350.0  # a feature this far from the k-th in log-odds is on or off up to exp(-300)
-_ROUGHLY = 1e-2  # the law does not depend on the tilt: close to the mode is enough here
+_FAR = 300.0  # a feature this far from the k-th in log-odds is on or off up to exp(-250)
+_ROUGHLY = 1e-2  # the law does not depend on the tilt: 0.3 standard deviations is close enough
 
 
 def solve_tilt(theta: _Vector, k: int, tolerance: float) -> tuple[float, _Vector, _Vector]:
     """Return (beta, p, q) with p = sigmoid(theta + beta), q = 1 - p and sum(p) = k; 0 < k < I.
 
-    The sum is met within `tolerance` times the smaller of the numbers of ones and zeros.
+    The sum is met within `tolerance` times the least of the expected numbers of ones and of zeros
+    and thirty standard deviations of the count.
     """
     centre = _centre(theta, k)
     p, q = np.empty_like(theta), np.empty_like(theta)
@@ -101,14 +102,14 @@ def _solve_tilt(theta, k, tolerance, centre, p, q):
     """Fill p and q; return beta + centre.
 
     Newton steps on logit(sum(p)/I), which is linear in beta for equal log-odds, inside a bracket.
-    Log-odds are first clipped to within 350 of `centre`: beyond that a feature is on or off with
-    probability below exp(-300), so any finite theta can be handled.
+    Log-odds are first clipped to within 300 of `centre`: beyond that a feature is on or off with
+    probability below exp(-250), so any finite theta can be handled.
     """
     n = theta.shape[0]
     odds = np.empty(n)
     for i in range(n):
         odds[i] = math.exp(min(max(theta[i] - centre, -_FAR), _FAR))
-    low, high = -2 * _FAR, 2 * _FAR
+    low, high = -(_FAR + 50.0), _FAR + 50.0  # wide enough for any n, and nothing overflows
     goal = math.log(k / (n - k))
     beta = goal
     for _ in range(100):
@@ -119,7 +120,7 @@ def _solve_tilt(theta, k, tolerance, centre, p, q):
             p[i] = tilted * q[i]
         on, spread = _sums(p, q)
         off = max(n - on, 1e-300)
-        if abs(on - k) <= tolerance * min(on, off):
+        if abs(on - k) <= tolerance * min(on, off, 30.0 * math.sqrt(spread)):
             break
         if on > k:
             high = beta
@@ -207,7 +208,9 @@ def weighted_pairs(theta: _Vector, weights: _Vector) -> _Vector:
         step = 2j * np.pi / m * np.arange(cos.size)
         counts = np.array([c for c in todo if c < n and c <= k + slack])
         probs = (phi * np.exp(-np.multiply.outer(counts, step))).sum(axis=1).real
-        counts = counts[np.logical_and.accumulate(probs >= 0.1 * probs[0])]
+        near = np.logical_and.accumulate(probs >= 0.1 * probs[0])
+        near[0] = True
+        counts = counts[near]
         share = weights[counts] / probs[: counts.size]
         turned = share @ np.exp(-np.multiply.outer(counts - 2, step))
         factor = p[:, None] / (q[:, None] + p[:, None] * (cos + 1j * sin))

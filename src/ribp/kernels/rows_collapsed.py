@@ -167,11 +167,9 @@ def _pick(log_weights, u):
     goal = u * total
     chosen = -1
     for i in range(log_weights.shape[0]):
-        if log_weights[i] > 0.0:
+        if log_weights[i] > 0.0 and goal > 0.0:
             chosen = i
             goal -= log_weights[i]
-            if goal <= 0.0:
-                break
     return chosen
 
 

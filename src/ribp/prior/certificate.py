@@ -20,8 +20,8 @@ That is what is used, and the bounds hold for the measure that was drawn. (Each 
 with E in place of T it holds on average over the tails: a weaker promise for a few atoms less.)
 
 For the mixture J ~ f does not depend on the measure. The tilted law (binary rows) with f on 0..K
-has the bound for J = K; if f goes further, K is where 1e-30 of its mass is left, and that mass
-divided by the probability that a row is kept is added.
+has the bound for J = K; if f goes further, P(count > K) <= P_f(count > K) / P(a row is kept) is
+added, and K is where that is 1e-20.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
     "tv_bounds",
 ]
 
-_LEFT_OUT = 1e-30
+_LEFT_OUT = 1e-20
 _EXPONENT = 9.0 * math.log(10.0)
 
 
@@ -92,19 +92,7 @@ def tail_odds(request: Request) -> Odds | None:
 
 def effective_largest(law: CountLaw) -> int:
     """Return the largest count of a law, or the one beyond which 1e-30 of its mass is left."""
-    if law.largest is not None:
-        return law.largest
-    high = 1
-    while law.tail(high) > _LEFT_OUT:
-        high *= 2
-    low = high // 2
-    while low < high:
-        middle = (low + high) // 2
-        if law.tail(middle) > _LEFT_OUT:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return law.largest if law.largest is not None else _first_below(law, math.log(1e-30))
 
 
 def level_bounds(
@@ -137,20 +125,45 @@ def _log_ratios(request: Request, atoms: FloatArray, top: int) -> FloatArray:
     return ratios
 
 
+def _tilted_levels(
+    request: Request, atoms: FloatArray, log_tail: float
+) -> tuple[IntArray, FloatArray]:
+    """Return for each law the count K up to which it is followed, and a bound on what is beyond."""
+    levels, lost = [], []
+    cut = isinstance(request.truncation, SizeOrdered)
+    for law in request.counts.laws:
+        head = RestrictedBernoulli(atoms, law, kind="tilted")
+        log_kept = float(head.log_normaliser()) - math.exp(min(log_tail, 6.0))
+        level = _first_below(law, log_kept + math.log(_LEFT_OUT))
+        level = min(level, atoms.size) if cut else level
+        levels.append(level)
+        lost.append(math.exp(min(law.log_tail(level) - log_kept, 0.0)))
+    return np.array(levels, np.int64), np.array(lost)
+
+
+def _first_below(law: CountLaw, goal: float) -> int:
+    """Return the least k with log P(count > k) <= goal."""
+    high = 1 if law.largest is None else law.largest
+    while law.log_tail(high) > goal:
+        high *= 2
+    low = law.smallest
+    while low < high:
+        middle = (low + high) // 2
+        if law.log_tail(middle) > goal:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 def tv_bounds(
     request: Request, atoms: FloatArray, log_tail: float, totals: IntArray | None
 ) -> tuple[float, float]:
     """Return the bounds for the worst row and for all rows; `totals` are the J_n of a mixture."""
     laws, index = request.counts.laws, request.counts.index
     if totals is None:
-        levels = np.array([min(effective_largest(law), atoms.size) for law in laws], np.int64)
-        rows = level_bounds(request, atoms, log_tail, levels)
-        spread = math.exp(min(log_tail, 6.0))
-        for which, law in enumerate(laws):
-            lost = law.tail(int(levels[which]))
-            if lost > 0:
-                kept = RestrictedBernoulli(atoms, law, kind="tilted").log_normaliser() - spread
-                rows[which] += math.exp(min(math.log(lost) - float(kept), 0.0))
+        levels, lost = _tilted_levels(request, atoms, log_tail)
+        rows = level_bounds(request, atoms, log_tail, levels) + lost
         times = np.bincount(index, minlength=len(laws))
     else:
         levels, times = np.unique(totals, return_counts=True)

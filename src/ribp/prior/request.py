@@ -99,7 +99,16 @@ def cut(law: CountLaw, most: int) -> CountLaw:
     return truncated(law, 0, most)
 
 
-def realised(rng: np.random.Generator, counts: RowCounts) -> RowCounts:
-    """Return `counts` with each learned law replaced by a table drawn from its Dirichlet prior."""
-    laws = (law.draw_table(rng) if isinstance(law, Learned) else law for law in counts.laws)
-    return RowCounts(tuple(laws), counts.index)
+def realised(rng: np.random.Generator, counts: RowCounts, most: int | None) -> RowCounts:
+    """Return `counts` with each learned law replaced by a table drawn from its Dirichlet prior.
+
+    With at most `most` features the table is drawn on the counts that are possible.
+    """
+
+    def table(law: CountLaw) -> CountLaw:
+        if not isinstance(law, Learned):
+            return law
+        possible = law if most is None else cut(law, most)
+        return possible.draw_table(rng) if isinstance(possible, Learned) else possible
+
+    return RowCounts(tuple(table(law) for law in counts.laws), counts.index)

@@ -92,12 +92,12 @@ def simulate(
     entries = checks.one_of("entries", entries, ["bernoulli", *ENTRIES])
     restrict = checks.one_of("restrict", restrict, RESTRICTIONS)
     failures = checks.positive("failures", failures)
-    max_proposals = checks.integer("max_proposals", max_proposals, least=1)
+    max_proposals = checks.integer("max_proposals", max_proposals, least=1, most=10**15)
     _check_measure(measure, method, entries)
     _check_combination(method, truncation, kind, entries, restrict)
     request = Request(
         rng=rng,
-        counts=realised(rng, rows),
+        counts=realised(rng, rows, None if restrict == "sum" else _features_of(truncation)),
         measure=measure,
         truncation=Certified() if truncation is None else truncation,
         kind=kind,
@@ -107,6 +107,12 @@ def simulate(
         max_proposals=max_proposals,
     )
     return _METHODS[method](request)
+
+
+def _features_of(truncation: Truncation | None) -> int | None:
+    return (
+        None if truncation is None or isinstance(truncation, Certified) else truncation.n_features
+    )
 
 
 def _check_measure(measure: Measure, method: str, entries: str) -> None:

@@ -12,9 +12,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError, TruncationWarning
 from ribp.measures import AtomStream, Certified, SizeOrdered, WeakLimit
 from ribp.prior.certificate import (
-    effective_largest,
     has_certificate,
-    level_bounds,
     log_tail_total,
     tv_bounds,
 )
@@ -58,14 +56,23 @@ def _certified(
             "Use SizeOrdered(n_features), which reports no bound here.",
         )
     if totals is None:
-        top = max((effective_largest(law) for law in request.counts.laws), default=0)
+        top = max(law.smallest for law in request.counts.laws)
+        worst = None
     else:
-        top = int(totals.max(initial=0))
+        top = int(totals.max())
+        worst = np.array([top])
+    if top > rule.max_atoms and request.restrict != "sum":
+        raise InputError(
+            "truncation",
+            f"must allow the {top} features that a row was asked to have",
+            f"max_atoms={rule.max_atoms}",
+            "Raise max_atoms.",
+        )
     atoms = stream.extend(min(top + 8, rule.max_atoms))
     before = (0, 0.0)  # atoms and log-bound at the last look
     while True:
         log_tail = log_tail_total(request, stream, atoms)
-        bound = float(level_bounds(request, atoms, log_tail, np.array([top]))[0])
+        bound = tv_bounds(request, atoms, log_tail, worst)[0]
         if bound <= rule.tol:
             return atoms
         if atoms.size >= rule.max_atoms:
