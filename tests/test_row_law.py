@@ -163,6 +163,20 @@ def test_a_tilted_law_without_an_end(log_odds, law):
     np.testing.assert_allclose(found, np.exp(weights - total), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.jit
+def test_large_log_odds_cancel_before_they_are_rounded():
+    rng = np.random.default_rng(0)
+    n = 2000
+    theta = np.concatenate([rng.uniform(600, 700, n), -rng.uniform(600, 700, n)])
+    row_law = ribp.RestrictedBernoulli(theta, counts.exactly(n))
+    z = (np.arange(2 * n) < n).astype(int)
+    assert abs(row_law.log_prob(z)) < 1e-12
+    assert row_law.entropy() < 1e-9  # 4000 rounded probabilities times 700
+    theta = np.repeat([30.0, -30.0], 500)
+    found = ribp.RestrictedBernoulli(theta, counts.exactly(498)).entropy()
+    assert found == pytest.approx(math.log(500 * 499 / 2), abs=1e-11)
+
+
 def test_laws_do_not_change_with_their_input():
     theta = np.array([0.0, 1.0, 2.0])
     row_law = ribp.RestrictedBernoulli(theta, "exactly(1)")

@@ -171,7 +171,7 @@ class _Row:
         self.place = finite[np.argsort(-log_odds[finite], kind="stable")]
         self.theta = log_odds[self.place]
         self.on = np.flatnonzero(np.isposinf(log_odds))
-        self._log_e = np.zeros(1)
+        self._log_scaled = np.zeros(1)
         least, most = self.on.size, self.on.size + finite.size
         self.log_counts = np.full(self.features + 1, -np.inf)
         if kind == "mixture":
@@ -181,7 +181,7 @@ class _Row:
             mean = least + float((1.0 / (1.0 + np.exp(-np.maximum(self.theta, -700.0)))).sum())
             kept = tilted_log_weights(
                 law, lambda top: np.append(
-                    np.full(least, -np.inf), self.log_e(max(top - least, 0)) - shift
+                    np.full(least, -np.inf), sorted_log_esp(self.theta, max(top - least, 0)) - shift
                 )[: top + 1], mean, most,
             )  # fmt: skip
             weights = np.full(most + 1, -np.inf)
@@ -192,11 +192,17 @@ class _Row:
         self.log_normaliser = float(np.logaddexp.reduce(weights))
         self.log_counts[: most + 1] = weights - self.log_normaliser
 
-    def log_e(self, k_max: int) -> FloatArray:
-        """Return log e_0 .. log e_k_max of the finite features; kept for the next call."""
-        if self._log_e.size <= k_max:
-            self._log_e = sorted_log_esp(self.theta, k_max)
-        return self._log_e[: k_max + 1]
+    def log_scaled_e(self, k_max: int) -> FloatArray:
+        """Return log of e_k over the product of the k largest odds, k = 0 .. k_max.
+
+        Kept for the next call. Probabilities are computed from these and from differences to the k
+        likeliest features, so that large log-odds cancel before anything is rounded.
+        """
+        from ribp.kernels import symmetric
+
+        if self._log_scaled.size <= k_max:
+            self._log_scaled = symmetric.log_scaled_esp(self.theta, k_max)
+        return self._log_scaled[: k_max + 1]
 
     def probs(self) -> FloatArray:
         """Return the law of the count of finite features, without its negligible tail."""
@@ -212,10 +218,10 @@ class _Row:
         out = np.full(z.shape[0], -np.inf)
         k = k[possible]
         if k.size:
-            log_e = self.log_e(int(k.max()))
-            out[possible] = (
-                self.log_counts[k + self.on.size] + chosen[possible] @ self.theta - log_e[k]
-            )
+            scaled = self.log_scaled_e(int(k.max()))[k]
+            likeliest = np.arange(self.theta.size) < k[:, None]
+            apart = chosen[possible].astype(float) - likeliest
+            out[possible] = self.log_counts[k + self.on.size] + apart @ self.theta - scaled
         return out
 
     def sample(self, rng: np.random.Generator, n: int) -> NDArray[np.int8]:
@@ -262,9 +268,11 @@ class _Row:
         probs = self.probs()
         k = np.flatnonzero(probs)
         log_count = self.log_counts[k + self.on.size]
-        of_sets = self.log_e(probs.size - 1)[k]
-        mean = self.inclusion_probs()[self.place] @ self.theta
-        return max(0.0, float(probs[k] @ (of_sets - log_count) - mean))
+        scaled = self.log_scaled_e(probs.size - 1)[k]
+        beyond = np.zeros(self.theta.size)  # P(more than i features are on), i = 0, 1, ...
+        beyond[: probs.size - 1] = np.cumsum(probs[:0:-1])[::-1]
+        apart = (beyond - self.inclusion_probs()[self.place]) @ self.theta
+        return max(0.0, float(probs[k] @ (scaled - log_count) + apart))
 
 
 def sample_sets(

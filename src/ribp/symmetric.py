@@ -122,7 +122,5 @@ def sorted_log_esp(theta: FloatArray, k_max: int) -> FloatArray:
     """Return log e_0 .. log e_k_max for finite log-odds in falling order."""
     from ribp.kernels import symmetric
 
-    if k_max == 0:
-        return np.zeros(1)
     result: FloatArray = symmetric.log_esp(theta, k_max)
     return result

@@ -78,23 +78,35 @@ def _add_features(theta, first, last, y, inverse, take):
 
 
 @jit
+def log_scaled_esp(theta, k_max):
+    """Return log of e_k / (w_1 ... w_k), k = 0 .. k_max <= I: at least 0, at most k log I.
+
+    Equals ``log_esp(theta, k_max) - np.append(0.0, np.cumsum(theta[:k_max]))`` where that does not
+    cancel.
+    """
+    y = np.zeros(k_max + 1)
+    _add_features(theta, 0, theta.shape[0], y, np.empty(k_max + 1), np.empty((0, 0)))
+    out = np.zeros(k_max + 1)
+    for j in range(1, k_max + 1):
+        out[j] = out[j - 1] + math.log(y[j])
+    return out
+
+
+@jit
 def log_esp(theta, k_max):
     """Return log e_0 .. log e_k_max, for k_max <= I.
 
     Equals ``np.log(np.abs(np.poly(-np.exp(theta))))[: k_max + 1]`` where that neither overflows
     nor cancels. The sum of theta is compensated, since its terms may cancel.
     """
-    y = np.zeros(k_max + 1)
-    _add_features(theta, 0, theta.shape[0], y, np.empty(k_max + 1), np.empty((0, 0)))
-    out = np.zeros(k_max + 1)
-    high = low = logs = 0.0
+    out = log_scaled_esp(theta, k_max)
+    high = low = 0.0
     for j in range(1, k_max + 1):
         term = theta[j - 1]
         total = high + term
         low += (high - total) + term if abs(high) >= abs(term) else (term - total) + high
         high = total
-        logs += math.log(y[j])
-        out[j] = high + (low + logs)
+        out[j] = high + (low + out[j])
     return out
 
 
