@@ -3,7 +3,13 @@ import ribp
 project = "ribp"
 author = "The ribp developers"
 release = ribp.__version__
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx-mathjax-offline",  # formulas are shown without a network
+]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 html_theme = "alabaster"
 html_theme_options = {
