@@ -17,6 +17,7 @@ html_theme_options = {
     "page_width": "70rem",
     "sidebar_width": "15rem",
     "fixed_sidebar": True,
+    "code_font_size": "0.8em",
 }
 exclude_patterns = ["_build"]
 numpydoc_show_class_members = False

@@ -44,6 +44,8 @@ def _add_features(theta, first, last, y, inverse, take):
     than 500 below the reference, so that d_j = exp(theta_i - reference) * inverse[j] is right or
     underflows harmlessly to 0.
     """
+    if first >= last:
+        return
     counts = y.shape[0] - 1
     keep = take.shape[0] > 0
     reference = theta[first]
