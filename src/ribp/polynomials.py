@@ -30,7 +30,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw, parse
 from ribp.errors import InputError
-from ribp.measures import negative_binomial_nonzero, negative_binomial_one, poisson_nonzero
+from ribp.measures import support_odds
 from ribp.measures.special import log_gamma_ratio
 from ribp.restricted_bernoulli import RestrictedBernoulli, sample_sets, tilted_log_weights
 
@@ -109,7 +109,9 @@ class RestrictedEntries:
                 "Use a smaller scale, or restrict='ones' or 'sum'.",
             )
         if restrict != "sum":
-            self._support = RestrictedBernoulli(self._support_log_odds(), self.counts, kind)
+            odds = support_odds(entries, restrict, self.failures)
+            own = self.log_weights if odds is None else odds(self.log_weights)
+            self._support = RestrictedBernoulli(own, self.counts, kind)
 
     def log_prob(self, z: ArrayLike) -> FloatArray:
         """Return log P(z) for rows of counts, shape (..., features)."""
@@ -164,16 +166,6 @@ class RestrictedEntries:
         if self.restrict == "nonzeros":
             values = self._positive_values(rng, members)
         return SparseRows(members, values, totals)
-
-    def _support_log_odds(self) -> FloatArray:
-        if self.entries == "poisson":
-            return (
-                poisson_nonzero(self.log_weights)
-                if self.restrict == "nonzeros"
-                else self.log_weights
-            )
-        odds = negative_binomial_nonzero if self.restrict == "nonzeros" else negative_binomial_one
-        return odds(self.log_weights, self.failures)
 
     def _positive_values(self, rng: np.random.Generator, members: NDArray[np.int32]) -> IntArray:
         """Draw entries given that they are positive.

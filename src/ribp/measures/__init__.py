@@ -9,6 +9,7 @@ from ribp.measures.entries import (
     negative_binomial_nonzero,
     negative_binomial_one,
     poisson_nonzero,
+    support_odds,
 )
 from ribp.measures.gamma_process import GammaProcess
 from ribp.measures.levy import CompletelyRandomMeasure
@@ -35,4 +36,5 @@ __all__ = [
     "normalised_log_odds",
     "odds",
     "poisson_nonzero",
+    "support_odds",
 ]

@@ -16,11 +16,14 @@ at zero, which is all that a bound on the tail needs: pass them as `odds` to
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray
+from ribp.measures.base import Odds
 from ribp.measures.special import log_exprel, log_softplus, softplus
 
 
@@ -63,3 +66,25 @@ def negative_binomial_one(log_odds: ArrayLike, shape: float) -> FloatArray:
     shape = checks.positive("shape", shape)
     result: FloatArray = np.log(shape) - softplus(-np.asarray(log_odds, dtype=np.float64))
     return result
+
+
+def support_odds(entries: str, restrict: str, failures: float) -> Odds | None:
+    """Return the odds of a restricted row's support, as a function of what an atom carries.
+
+    None if they are what it carries: for binary rows, and for Poisson entries that are all one.
+
+    Parameters
+    ----------
+    entries : str
+        "bernoulli", "poisson" or "negative_binomial".
+    restrict : str
+        "nonzeros" or "ones".
+    failures : float
+        r of the negative binomial law.
+    """
+    if entries == "poisson" and restrict == "nonzeros":
+        return poisson_nonzero
+    if entries != "negative_binomial":
+        return None
+    odds = negative_binomial_nonzero if restrict == "nonzeros" else negative_binomial_one
+    return partial(odds, shape=failures)

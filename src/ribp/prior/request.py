@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,7 @@ from ribp.measures import (
     Measure,
     Odds,
     Truncation,
-    negative_binomial_nonzero,
-    negative_binomial_one,
-    poisson_nonzero,
+    support_odds,
 )
 
 __all__ = ["Request"]
@@ -61,12 +58,7 @@ class Request:
     @property
     def support_odds(self) -> Odds | None:
         """The odds of the support, as a function of what an atom carries; None if the same."""
-        if self.entries == "poisson" and self.restrict == "nonzeros":
-            return poisson_nonzero
-        if not self.failing:
-            return None
-        odds = negative_binomial_nonzero if self.restrict == "nonzeros" else negative_binomial_one
-        return partial(odds, shape=self.failures)
+        return support_odds(self.entries, self.restrict, self.failures)
 
     def draw_totals(self, most: int | None) -> IntArray:
         """Draw J_n ~ f_n, given J_n <= most, for the mixture law."""
