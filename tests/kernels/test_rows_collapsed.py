@@ -12,6 +12,8 @@ from ribp.kernels import rows_collapsed as kernel
 from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
 
 N, FEATURES, D, PRECISION = 3, 3, 2, 0.7
+ALL = np.ones(0, bool)
+ALL_ROWS = np.ones((0, 0), bool)
 RNG = np.random.default_rng(4)
 DATA = RNG.normal(0, 1.5, (N, D))
 THETA = np.array([0.4, -0.8, 1.1])
@@ -57,29 +59,38 @@ def log_posterior(matrices, data, tables, which, theta=THETA):
     return out - logsumexp(out)
 
 
-def taken_out(rows, n):
+def taken_out(rows, n, seen=ALL):
     """Return what the kernel has at hand while it updates row n."""
     cov, mean, gram = summary(DATA, rows.astype(float))
-    work, residual = np.empty((7, FEATURES)), np.empty(D)
+    work, residual = np.empty((7, rows.shape[1])), np.empty(D)
     z = rows[n].copy()
-    q, e, d, squares = kernel.take_out(DATA[n], z, cov, mean, gram, work, residual)
+    if seen.size:
+        part = np.empty_like(gram)
+        assert kernel.seen_gram(seen, mean, gram, part) == seen.sum()
+        gram = gram if seen.all() else part
+    q, e, d, squares = kernel.take_out(DATA[n], seen, z, cov, mean, gram, work, residual)
     return z, q, e, work, (cov, gram, work, d, squares)
 
 
+@pytest.mark.parametrize("seen", [ALL, [True, True], [False, True], [False, False]])
 @pytest.mark.parametrize("n", range(N))
-def test_taking_a_row_out(n):
+def test_taking_a_row_out(n, seen):
+    seen = np.array(seen, bool)
+    here = np.ones(D, bool) if seen.size == 0 else seen
     for rows in all_matrices(N, FEATURES)[::37]:
-        z, q, e, work, switching = taken_out(rows, n)
+        z, q, e, work, switching = taken_out(rows, n, seen)
         others = np.delete(np.arange(N), n)
-        cov, mean, gram = summary(DATA[others], rows[others].astype(float))
+        cov, mean, _ = summary(DATA[others], rows[others].astype(float))
+        mean = mean[here]
+        gram = mean.T @ mean
         np.testing.assert_allclose(work[kernel.S_DIAG], np.diag(cov), atol=1e-12)
         np.testing.assert_allclose(work[kernel.C_DIAG], np.diag(gram), atol=1e-12)
-        np.testing.assert_allclose(work[kernel.B], DATA[n] @ mean, atol=1e-12)
+        np.testing.assert_allclose(work[kernel.B], DATA[n, here] @ mean, atol=1e-12)
         for i in [*range(FEATURES), 0]:  # as it is, then after switches
             np.testing.assert_allclose(work[kernel.G], cov @ z, atol=1e-12)
             np.testing.assert_allclose(work[kernel.H], gram @ z, atol=1e-12)
             assert q == pytest.approx(z @ cov @ z, abs=1e-12)
-            assert e == pytest.approx(((DATA[n] - mean @ z) ** 2).sum(), abs=1e-12)
+            assert e == pytest.approx(((DATA[n, here] - mean @ z) ** 2).sum(), abs=1e-12)
             sign = -1 if z[i] else 1
             q, e = kernel.switched(i, sign, q, e, work)
             kernel.switch(i, sign, z, *switching)
@@ -136,17 +147,18 @@ def test_relocations_leave_the_posterior_unchanged():
     assert np.abs(first - posterior).sum() > 0.01
 
 
-def run(data, tables, which, theta, n_sweeps, seed):
-    rows = np.zeros((len(data), theta.size), np.int8)
+def run(data, tables, which, theta, n_sweeps, seed, observed=ALL_ROWS, background=False):
+    rows = np.zeros((len(data), theta.size + background), np.int8)
     for n, law in enumerate(which):
         rows[n, : int(np.isfinite(tables[law]).argmax())] = 1
-    cov, mean, gram = summary(data, rows.astype(float))
+    rows[:, theta.size :] = 1
+    state = summary(data, rows.astype(float))
     seen = []
-    code = 1 << np.arange(rows.size)[::-1]
+    code = 1 << np.arange(len(data) * theta.size)[::-1]
     for number in range(n_sweeps):
-        kernel.sweep(np.uint64(seed), number, data, rows, cov, mean, gram, theta, tables, which)
-        seen.append(int(rows.ravel() @ code))
-    return np.array(seen), rows, (cov, mean, gram)
+        kernel.sweep(np.uint64(seed), number, data, observed, rows, *state, theta, tables, which)
+        seen.append(int(rows[:, : theta.size].ravel() @ code))
+    return np.array(seen), rows, state
 
 
 @pytest.mark.jit
@@ -158,6 +170,44 @@ def test_sweeps_have_the_posterior(which):
         seen, _, _ = run(data, tables, which, THETA, 40_000, seed)
         frequencies = np.bincount(seen[::10], minlength=64)
         assert agrees(frequencies_p_value(frequencies, posterior))
+
+
+OBSERVED = np.array([[True, False], [True, True]])
+
+
+def incomplete_log_posterior(data, observed, tables, which, background):
+    """Return the posterior of z alone: column by column, over the rows where it was observed."""
+    matrices = all_matrices(len(data), FEATURES)
+    out = np.zeros(len(matrices))
+    for at, z in enumerate(matrices):
+        full = np.hstack([z, np.ones((len(z), int(background)))])
+        out[at] = sum(tables[which[n]][z[n].sum()] + z[n] @ THETA for n in range(len(z)))
+        for d, here in enumerate(observed.T):
+            if np.isfinite(out[at]) and here.any():
+                out[at] += log_marginal(data[here, d : d + 1], full[here])
+    return out - logsumexp(out)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("which", [[0, 2], [1, 1]])
+def test_sweeps_have_the_posterior_of_what_was_observed(which, background):
+    tables, which = prior_tables(), np.array(which)
+    posterior = np.exp(incomplete_log_posterior(DATA[:2], OBSERVED, tables, which, background))
+    for seed in range(n_seeds(1)):
+        start = np.where(OBSERVED, DATA[:2], 0.0)
+        seen, rows, state = run(
+            start, tables, which, THETA, 60_000, seed, OBSERVED, background=background
+        )
+        assert agrees(frequencies_p_value(np.bincount(seen[::15], minlength=64), posterior))
+        assert (rows[:, FEATURES:] == 1).all()
+        np.testing.assert_array_equal(start[OBSERVED], DATA[:2][OBSERVED])
+        for found, truth in zip(state, summary(start, rows.astype(float)), strict=True):
+            np.testing.assert_allclose(found, truth, atol=1e-6)
+    # The broken twin: the fills, taken for data.
+    start = np.where(OBSERVED, DATA[:2], -3.0)
+    seen, _, _ = run(start, tables, which, THETA, 60_000, 0, background=background)
+    assert not agrees(frequencies_p_value(np.bincount(seen[::15], minlength=64), posterior))
 
 
 @pytest.mark.jit
@@ -185,6 +235,15 @@ def test_kept_state_equals_recomputed_state_and_seeds_repeat():
     assert set(ones[1::2].tolist()) <= {1, 2, 3, 4}
     again = run(data, tables, which, theta, 200, 5)
     np.testing.assert_array_equal(again[1], rows)
+
+
+def test_a_short_sweep_of_incomplete_data_without_the_compiler():
+    data, observed = DATA.copy(), np.array([[True, False], [True, True], [False, False]])
+    _, rows, kept = run(data, prior_tables(), WHICH, THETA, 12, 1, observed, background=True)
+    for found, truth in zip(kept, summary(data, rows.astype(float)), strict=True):
+        np.testing.assert_allclose(found, truth, atol=1e-10)
+    np.testing.assert_array_equal(data[observed], DATA[observed])
+    assert (data[~observed] != DATA[~observed]).all()
 
 
 def test_a_short_sweep_without_the_compiler():

@@ -1,64 +1,246 @@
 """The weight update leaves the posterior of the log-odds unchanged, and mixes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import expit, logsumexp
+from scipy.special import betaln, expit, gammaln, logsumexp
 
 import ribp
 from ribp.mcmc import weights
-from ribp.mcmc.weight_priors import GammaOddsPrior, WeakLimitPrior
-from ribp.testing.goodness import agrees, mean_p_value, n_seeds
+from ribp.testing.geweke import one_step_p_values
+from ribp.testing.goodness import agrees, n_seeds
+from ribp.weight_priors import WEIGHT_PRIORS, WeakLimitPrior
 
 pytestmark = pytest.mark.jit
 
-PRIORS = {"beta": WeakLimitPrior(1.0, 1.5, 2), "gamma": GammaOddsPrior(1.0, 2.0, 2)}
-HISTOGRAM = np.array([1, 5, 1])  # rows without, with one and with two of two features
-SUMS = {"both used": np.array([4, 3]), "one never used": np.array([5, 0])}
+MASS, C = 1.0, 1.5
+# Column sums of two features, and how many rows have none, one or both of them.
+ROWS = {
+    "none at all": ([0, 0], [0, 0, 0]),
+    "both used": ([4, 3], [1, 5, 1]),
+    "one never used": ([5, 0], [1, 5, 0]),
+    "one rare": ([30, 1], [1, 31, 0]),
+    "every row has both": ([3, 3], [0, 0, 3]),
+}
+GRID = np.linspace(-60.0, 40.0, 801)
+
+every_prior = pytest.mark.parametrize("name", WEIGHT_PRIORS)
 
 
-def histogram_of(name):
-    return HISTOGRAM if name == "both used" else np.array([1, 5, 0])
+def log_prior_of_pairs(name):
+    """Return log p(x, y) on the grid from the definition of each prior, not from its code."""
+    a = MASS * C / 2
+    if name == "weak-limit":
+        one = a * GRID - C * np.logaddexp(0, GRID) - betaln(a, C - a)
+    elif name == "gamma-odds":
+        one = a * GRID - C * np.exp(GRID) - gammaln(a) + a * np.log(C)
+    else:
+        one = np.log(MASS * C) - C * np.logaddexp(0, GRID)
+        above = np.cumsum(np.exp(one[::-1]))[::-1] * (GRID[1] - GRID[0])
+        return one[:, None] + one - np.maximum(above[:, None], above)
+    return one[:, None] + one
 
 
-def posterior_by_quadrature(sums, histogram, prior):
-    """Return a grid of pairs of log-odds and their probabilities under the posterior."""
-    grid = np.linspace(-70, 45, 2301)
-    x, y = np.meshgrid(grid, grid, indexing="ij")
-    log_e1, log_e2 = np.logaddexp(x, y), x + y
-    log_p = sums[0] * x + sums[1] * y - histogram[1] * log_e1 - histogram[2] * log_e2
-    one = np.array([prior.log_density(np.array([t])) for t in grid])
-    log_p += one[:, None] + one
-    return x, y, np.exp(log_p - logsumexp(log_p))
+def posterior_by_quadrature(name, rows):
+    """Return a sampler of pairs of log-odds from the posterior, tabulated on a grid."""
+    sums, histogram = ROWS[rows]
+    x, y = GRID[:, None], GRID
+    log_p = sums[0] * x + sums[1] * y - histogram[1] * np.logaddexp(x, y) - histogram[2] * (x + y)
+    log_p = log_p + log_prior_of_pairs(name)
+    p = np.exp(log_p - logsumexp(log_p)).ravel()
+    cumulative = np.cumsum(p)
+
+    def draw(rng):
+        at = np.searchsorted(cumulative, rng.random() * cumulative[-1])
+        jitter = (GRID[1] - GRID[0]) * (rng.random(2) - 0.5)
+        return GRID[list(divmod(at, GRID.size))] + jitter, None
+
+    return draw
 
 
-def statistics(x, y):
-    return [expit(x), expit(y), np.tanh((x - y) / 3), (x < -4) * 1.0, (y < -4) * 1.0, x * y < 0]
+def statistics(theta):
+    x, y = theta
+    return [expit(x), expit(y), np.tanh((x - y) / 3), x < -4, y < -4, x * y < 0, np.tanh(x + y)]
 
 
-def chain(step, sums, histogram, prior, n, seed):
-    rng = np.random.default_rng(seed)
-    theta, found = np.zeros(2), []
-    for _ in range(n):
-        theta = step(rng, theta, sums, histogram, prior)[0]
-        found.append(statistics(*theta))
-    return np.array(found[20:], dtype=float)
+def unchanged(name, rows, step=weights.update, n=350, seed=0):
+    """Return whether draws of the posterior are still such after a few updates."""
+    prior = WEIGHT_PRIORS[name](MASS, C, 2)
+    sums, histogram = map(np.array, ROWS[rows])
+
+    def update(rng, theta, _):
+        return step(rng, theta, sums, histogram, prior)[0]
+
+    found = one_step_p_values(
+        posterior_by_quadrature(name, rows), update, statistics,
+        n_replicates=n * n_seeds(1), n_updates=2, seed=seed,
+    )  # fmt: skip
+    return all(map(agrees, found))
 
 
-def compatible(found, truth):
-    """Return whether all chain averages agree with the truth, by means of batches."""
-    batches = np.array([part.mean(axis=0) for part in np.array_split(found, 40)])
-    return all(agrees(mean_p_value(batches[:, j], truth[j])) for j in range(len(truth)))
+@every_prior
+@pytest.mark.parametrize("rows", ROWS)
+def test_posterior_is_quadrature(name, rows):
+    assert unchanged(name, rows)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("sums", SUMS)
-def test_posterior_is_quadrature(sums, prior):
-    x, y, p = posterior_by_quadrature(SUMS[sums], histogram_of(sums), PRIORS[prior])
-    truth = [(s * p).sum() for s in statistics(x, y)]
-    for seed in range(n_seeds(1)):
-        found = chain(weights.update, SUMS[sums], histogram_of(sums), PRIORS[prior], 6000, seed)
-        assert compatible(found, truth)
+@every_prior
+def test_rare_features_are_drawn_apart(name):
+    """So that the cases above see all parts of the update."""
+    prior = WEIGHT_PRIORS[name](MASS, C, 2)
+    rare = {rows: weights._Target(*map(np.array, case), prior).rare for rows, case in ROWS.items()}
+    assert {rows: at.tolist() for rows, at in rare.items()} == {
+        "none at all": [True, True],
+        "both used": [False, False],
+        "one never used": [False, True],
+        "one rare": [False, True],
+        "every row has both": [False, False],
+    }
+
+
+def without_normaliser(rng, theta, sums, histogram, prior):
+    """Treat rows as independent coins: the paper's proposal, always accepted."""
+    a, n = C * MASS / 2, histogram.sum()
+    pi = rng.beta(a + sums, C - a + n - sums)
+    return np.log(pi) - np.log1p(-pi), None
+
+
+def another_mass(rng, theta, sums, histogram, prior):
+    return weights.update(rng, theta, sums, histogram, replace(prior, mass=1.8))
+
+
+def always_accepted(rng, theta, sums, histogram, prior):
+    """Take the proposal for rare features as if it were their law, with three rows left out."""
+    target = weights._Target(sums, histogram, prior)
+    rare, others = target.rare, theta[~target.rare]
+    fewer = np.maximum(target.histogram - [0, 3], 0)
+    law = prior.rare_law(target.sums[rare], others, weights._pull(others, fewer))
+    return np.append(others, law.sample(rng)), None
+
+
+@every_prior
+@pytest.mark.parametrize("broken", [without_normaliser, another_mass, always_accepted])
+def test_broken_twins_are_caught(name, broken):
+    assert not unchanged(name, "one never used", broken, n=400)
+
+
+# All features at once
+
+
+def simulate(prior, law, n_rows):
+    def draw(rng):
+        theta = prior.sample(rng, prior.n_features)
+        rows = ribp.RestrictedBernoulli(theta, law).sample(rng, n_rows)
+        return theta, (rows.sum(axis=0), np.bincount(rows.sum(axis=1), minlength=theta.size + 1))
+
+    return draw
+
+
+def whole_state(theta):
+    ordered = np.sort(theta)
+    first = [expit(theta[0]), np.tanh(theta[0] / 5) * np.tanh(theta[1] / 5)]
+    return [*first, *np.tanh(ordered / 4), (theta < -3).sum(), np.tanh(np.diff(ordered)).sum()]
+
+
+def joint_p_values(prior, law, n_rows, n, used=None):
+    used = used or prior
+    return one_step_p_values(
+        simulate(prior, law, n_rows),
+        lambda rng, theta, data: weights.update(rng, theta, *data, used)[0],
+        whole_state, n_replicates=n * n_seeds(1), n_updates=1, seed=0,
+    )  # fmt: skip
+
+
+@every_prior
+@pytest.mark.parametrize(
+    ("law", "n_rows"), [("exactly(2)", 6), ("uniform(0, 3)", 60), ("poisson(2)", 0)]
+)
+def test_joint_distribution(name, law, n_rows):
+    """Weights and rows from the prior, then an update: the weights have the prior's law."""
+    prior = WEIGHT_PRIORS[name](3.0, 1.0, 7)
+    assert all(map(agrees, joint_p_values(prior, law, n_rows, 250)))
+
+
+@every_prior
+def test_joint_distribution_notices_another_mass(name):
+    prior = WEIGHT_PRIORS[name](3.0, 1.0, 7)
+    found = joint_p_values(prior, "uniform(0, 3)", 60, 300, used=replace(prior, mass=4.5))
+    assert not all(map(agrees, found))
+
+
+@every_prior
+def test_gradient_is_that_of_the_density(name):
+    rng = np.random.default_rng(0)
+    sums, histogram = np.array([9, 0, 4, 2, 0, 1]), np.array([1, 3, 5, 1, 0, 0, 0])
+    target = weights._Target(sums, histogram, WEIGHT_PRIORS[name](2.0, 1.5, 6))
+    theta = rng.normal(0, 2, 6)
+    step = 1e-5 * np.eye(6)
+    slopes = [(target.log_density(theta + d) - target.log_density(theta - d)) / 2e-5 for d in step]
+    np.testing.assert_allclose(target.gradient(theta), slopes, atol=1e-6)
+
+
+@every_prior
+def test_metric_draws_momenta_of_its_own_covariance(name):
+    prior = WEIGHT_PRIORS[name](MASS, C, 4)
+    target = weights._Target(np.array([9, 0, 4, 2]), np.array([0, 9, 3, 0]), prior)
+    metric = weights._Metric(target)
+    u = target.sums * (1 - target.sums / 12)
+    dense = np.diag(u + prior.precision(target.rare)) - np.outer(u, u) / u.sum()
+    np.testing.assert_allclose([metric.velocity(column) for column in dense], np.eye(4), atol=1e-12)
+    rng = np.random.default_rng(0)
+    drawn = np.array([metric.momentum(rng) for _ in range(40_000)])
+    np.testing.assert_allclose(np.cov(drawn.T), dense, atol=0.1)
+
+
+@every_prior
+def test_a_trajectory_that_flies_off_is_rejected(name):
+    prior = WEIGHT_PRIORS[name](MASS, C, 3)
+    target = weights._Target(np.array([9, 0, 4]), np.array([0, 9, 2]), prior)
+    start = np.array([600.0, 2.0, 100.0])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        theta, chance = weights._trajectory(rng, start, target, weights._Metric(target))
+        assert np.isfinite(theta).all()
+        assert 0 <= chance <= 1
+
+
+# How well it mixes
+
+
+def bulk_ess_per_draw(x):
+    """Return effective draws per draw, by the initial positive sequence of autocorrelations."""
+    n = x.size
+    f = np.fft.rfft(x - x.mean(), 2 * n)
+    rho = np.fft.irfft(f * np.conj(f))[:n] / np.arange(n, 0, -1)
+    pairs = (rho[1:-1:2] + rho[2::2]) / rho[0]
+    until = np.argmax(pairs < 0) if (pairs < 0).any() else pairs.size
+    return 1 / (1 + 2 * pairs[:until].sum())
+
+
+@every_prior
+@pytest.mark.parametrize(("law", "mass"), [("exactly(3)", 10.0), ("poisson(4)", 2.0)])
+def test_fifty_features_and_five_thousand_rows_mix(name, law, mass):
+    rng = np.random.default_rng(1)
+    prior = WEIGHT_PRIORS[name](mass, 1.0, 50)
+    rows = ribp.RestrictedBernoulli(prior.sample(rng, 50), law).sample(rng, 5000)
+    sums, histogram = rows.sum(axis=0), np.bincount(rows.sum(axis=1), minlength=51)
+    theta = np.log((sums + 0.5) / (5000 - sums + 0.5))
+    draws = []
+    for _ in range(800):
+        theta, info = weights.update(rng, theta, sums, histogram, prior)
+        draws.append(theta)
+        assert info.n_gradients <= 40
+    draws = np.array(draws)[100:]
+    active = [i for i in np.flatnonzero(sums) if i != sums.argmax()]
+    differences = draws[:, active] - draws[:, [sums.argmax()]]
+    unused = draws[:, sums == 0]
+    for x in (*differences.T, *unused.T, draws.mean(axis=1), draws.min(axis=1)):
+        assert bulk_ess_per_draw(x) >= 0.2
+
+
+# The paper's joint step
 
 
 def test_the_paper_s_joint_step_balances():
@@ -96,92 +278,3 @@ def test_the_paper_s_joint_step_moves_in_small_problems_only():
             found.append(chance)
         chances.append(np.mean(found))
     assert chances[0] > 0.01 > chances[1]
-
-
-def without_normaliser(rng, theta, sums, histogram, prior):
-    """Treat rows as independent coins: the paper's proposal, always accepted."""
-    a, n = prior.shape, histogram.sum()
-    pi = rng.beta(a + sums, prior.concentration - a + n - sums)
-    return np.log(pi) - np.log1p(-pi), None
-
-
-def wrong_prior(rng, theta, sums, histogram, prior):
-    return weights.update(rng, theta, sums, histogram, WeakLimitPrior(1.3, 1.5, 2))
-
-
-@pytest.mark.parametrize("broken", [without_normaliser, wrong_prior])
-def test_broken_twins_are_caught(broken):
-    sums, histogram, prior = SUMS["one never used"], histogram_of("one never used"), PRIORS["beta"]
-    x, y, p = posterior_by_quadrature(sums, histogram, prior)
-    truth = [(s * p).sum() for s in statistics(x, y)]
-    assert not compatible(chain(broken, sums, histogram, prior, 6000, 0), truth)
-
-
-@pytest.mark.parametrize("law", ["exactly(2)", "uniform(0, 3)"])
-def test_joint_distribution(law):
-    """Geweke: weights and rows in turn have the prior as the law of the weights."""
-    prior, features, rng = WeakLimitPrior(2.0, 1.5, 5), 5, np.random.default_rng(0)
-    theta, found = prior.sample(rng, features), []
-    for _ in range(3000 * n_seeds(1)):
-        rows = ribp.RestrictedBernoulli(theta, law).sample(rng, 4)
-        histogram = np.bincount(rows.sum(axis=1), minlength=features + 1)
-        theta, _ = weights.update(rng, theta, rows.sum(axis=0), histogram, prior)
-        found.append([expit(theta).mean(), (theta < -3).mean(), expit(theta).max()])
-    fresh = np.array([prior.sample(rng, features) for _ in range(20_000)])
-    truth = [prior.mass / features, (fresh < -3).mean(), expit(fresh).max(axis=1).mean()]
-    assert compatible(np.array(found), truth)
-
-
-def test_gradient_is_that_of_the_density():
-    rng = np.random.default_rng(0)
-    sums, histogram = np.array([9, 0, 4, 2, 0, 1]), np.array([1, 3, 5, 1, 0, 0, 0])
-    for prior in (WeakLimitPrior(2.0, 1.5, 6), GammaOddsPrior(2.0, 0.7, 6)):
-        target = weights._Target(sums, histogram, prior)
-        theta = rng.normal(0, 2, 6)
-        step = 1e-5 * np.eye(6)
-        slopes = [
-            (target.log_density(theta + d) - target.log_density(theta - d)) / 2e-5 for d in step
-        ]
-        np.testing.assert_allclose(target.gradient(theta), slopes, atol=1e-6)
-
-
-def test_metric_draws_momenta_of_its_own_covariance():
-    target = weights._Target(np.array([9, 0, 4, 2]), np.array([0, 9, 3, 0]), PRIORS["beta"])
-    metric = weights._Metric(target)
-    u = target.sums * (1 - target.sums / 12)
-    dense = np.diag(u + PRIORS["beta"].shape) - np.outer(u, u) / u.sum()
-    np.testing.assert_allclose([metric.velocity(column) for column in dense], np.eye(4), atol=1e-12)
-    rng = np.random.default_rng(0)
-    drawn = np.array([metric.momentum(rng) for _ in range(40_000)])
-    np.testing.assert_allclose(np.cov(drawn.T), dense, atol=0.1)
-
-
-def bulk_ess_per_draw(x):
-    """Return effective draws per draw, by the initial positive sequence of autocorrelations."""
-    n = x.size
-    f = np.fft.rfft(x - x.mean(), 2 * n)
-    rho = np.fft.irfft(f * np.conj(f))[:n] / np.arange(n, 0, -1)
-    pairs = (rho[1:-1:2] + rho[2::2]) / rho[0]
-    until = np.argmax(pairs < 0) if (pairs < 0).any() else pairs.size
-    return 1 / (1 + 2 * pairs[:until].sum())
-
-
-@pytest.mark.parametrize("law", ["exactly(3)", "poisson(4)"])
-def test_fifty_features_and_five_thousand_rows_mix(law):
-    rng = np.random.default_rng(1)
-    prior = WeakLimitPrior(10.0, 1.0, 50)
-    rows = ribp.RestrictedBernoulli(prior.sample(rng, 50), law).sample(rng, 5000)
-    sums, histogram = rows.sum(axis=0), np.bincount(rows.sum(axis=1), minlength=51)
-    theta = np.log((sums + 0.5) / (5000 - sums + 0.5))
-    draws = []
-    for _ in range(1200):
-        theta, info = weights.update(rng, theta, sums, histogram, prior)
-        draws.append(theta)
-        assert info.n_gradients <= 40
-    draws = np.array(draws)[100:]
-    used = np.flatnonzero(sums)
-    reference = draws[:, sums.argmax()]
-    slowest = min(bulk_ess_per_draw(draws[:, i] - reference) for i in used if i != sums.argmax())
-    assert slowest >= 0.2
-    unused = np.flatnonzero(sums == 0)
-    assert min(bulk_ess_per_draw(draws[:, i]) for i in unused) >= 0.2

@@ -22,6 +22,13 @@ costs O(I^2) and two more passes. M is kept as (dims, features), so that loops r
 
 The prior of a row is f(|z|) prod w^z / e_|z|: with table[k] = log f(k) - log e_k a flip of feature
 i has prior log-odds theta_i + table[k+1] - table[k], and moving a one to place i has weight w_i.
+Only the first `theta.shape[0]` columns of `rows` are free; a last one more is a background, always
+on, that no law counts.
+
+**Missing entries** are filled, and a row's own fills never enter the update of its own z. The sums
+over columns above then run over the row's observed columns only, C losing the others' share; once z
+is drawn, the missing entries are drawn from their predictive law N(z M-, 1+q). That is one Gibbs
+step for (z, missing x) given the other rows.
 """
 
 from __future__ import annotations
@@ -30,6 +37,7 @@ import math
 
 import numpy as np
 
+from ribp.kernels.choose import pick
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
 
@@ -44,22 +52,48 @@ def log_predictive(q, e, dims):
 
 
 @jit
-def take_out(x, z, cov, mean, gram, work, residual):
+def seen_gram(seen, mean, gram, out):
+    """Fill `out` with M M' over the columns that are seen, if not all; return their number."""
+    dims, features = mean.shape
+    number = 0
+    for t in range(dims):
+        number += seen[t]
+    if number == dims:
+        return number
+    add = 2 * number < dims  # add up the seen columns, or take the others away
+    for i in range(features):
+        for j in range(features):
+            out[i, j] = 0.0 if add else gram[i, j]
+    sign = 1.0 if add else -1.0
+    for t in range(dims):
+        if seen[t] == add:
+            for i in range(features):
+                scaled = sign * mean[t, i]
+                for j in range(features):
+                    out[i, j] += scaled * mean[t, j]
+    return number
+
+
+@jit
+def take_out(x, seen, z, cov, mean, gram, work, residual):
     """Fill the work array and r = x - z M for row (x, z); return q, e, d and |r|^2.
 
     work[V] = v, work[FIT] = m = M r', work[B] = b, work[G] = g, work[H] = h, and the diagonals of
-    S- and C-. `cov`, `mean` and `gram` are S, M' and C = M M' of all rows.
+    S- and C-. `cov` and `mean` are S and M' of all rows, `gram` is M M' over the columns that are
+    seen (an empty `seen`: all), and so are all sums over columns; r itself is filled everywhere.
     """
     dims, features = mean.shape
     v, m, b, g, h = work[V], work[FIT], work[B], work[G], work[H]
     norm = 0.0
     for i in range(features):
         v[i] = m[i] = b[i] = 0.0
+    complete = seen.shape[0] == 0
     for t in range(dims):
-        xt = x[t]
-        norm += xt * xt
-        for i in range(features):
-            b[i] += xt * mean[t, i]  # M x' for now
+        if complete or seen[t]:
+            xt = x[t]
+            norm += xt * xt
+            for i in range(features):
+                b[i] += xt * mean[t, i]  # M x' for now
     for t in range(dims):
         residual[t] = x[t]
     for i in range(features):
@@ -111,7 +145,7 @@ def switch(i, sign, z, cov, gram, work, d, squares):
 def put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares):
     """Bring `cov`, `mean` and `gram` of all rows from the old z of this row to the new one."""
     dims, features = mean.shape
-    v, m, b, g, h = work[V], work[FIT], work[B], work[G], work[H]
+    v, b, g, h = work[V], work[B], work[G], work[H]
     scale = 1.0 / (1.0 + q)
     for t in range(dims):
         rt = residual[t] / d
@@ -125,11 +159,82 @@ def put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares):
         for i in range(features):
             mean[t, i] += g[i] * fresh
     for i in range(features):
-        vi, gi, mi, oi = v[i] / d, g[i] * scale, m[i] / d, b[i] - h[i]
+        b[i] -= h[i]  # M- (x - z M-)'
+    _exchange(cov, gram, work, b, d, squares, scale, e)
+
+
+@jit
+def _exchange(cov, gram, work, onto, d, squares, scale, fresh_squares):
+    """Bring S and M M' to the new row: v, m leave, g and `onto` = M- y' come, y = x - z M-."""
+    v, m, g = work[V], work[FIT], work[G]
+    features = v.shape[0]
+    for i in range(features):
+        vi, gi, mi, oi = v[i] / d, g[i] * scale, m[i] / d, onto[i]
         for j in range(features):
             cov[i, j] += vi * v[j] - gi * g[j]
             gram[i, j] += vi * v[j] * squares / d - vi * m[j] - mi * v[j]
-            gram[i, j] += gi * (b[j] - h[j]) + oi * g[j] * scale + gi * g[j] * e * scale
+            gram[i, j] += gi * onto[j] + oi * g[j] * scale + gi * g[j] * fresh_squares * scale
+
+
+@jit
+def impute(seed, number, n, x, seen, old, z, cov, mean, gram, work, residual, q, d):
+    """Draw the missing entries of row n from N(z M-, 1+q), then do what `put_in` does.
+
+    Everything is written in terms of C itself, as it is elsewhere: rounding errors of C then add
+    up from row to row, while they would multiply if part of it were taken from M afresh.
+    """
+    dims, features = mean.shape
+    v, m, b, g, h = work[V], work[FIT], work[B], work[G], work[H]
+    scale, spread = 1.0 / (1.0 + q), math.sqrt(1.0 + q)
+    norm = fresh_norm = cross = kept = along = onto = spare = 0.0
+    for i in range(features):
+        m[i] = b[i] = h[i] = 0.0
+    for t in range(dims):
+        norm += x[t] * x[t]
+        for i in range(features):
+            m[i] += mean[t, i] * x[t]
+    for i in range(features):
+        if old[i]:
+            cross += m[i]
+    for i in range(features):
+        for j in range(features):
+            if old[j]:
+                m[i] -= gram[i, j]
+            if z[j]:
+                h[i] += gram[i, j]
+        if old[i]:
+            kept += m[i]
+        if z[i]:
+            along += v[i]
+            onto += m[i]
+    squares = norm - cross - kept  # |r|^2
+    for i in range(features):
+        h[i] += (v[i] * (along * squares / d - onto) - m[i] * along) / d
+    block = 2 * features + 2  # beyond the blocks of flips and moves
+    for t in range(dims):
+        rt, fitted = residual[t] / d, 0.0
+        for i in range(features):
+            mean[t, i] -= v[i] * rt
+            if z[i]:
+                fitted += mean[t, i]
+        if not seen[t]:
+            if spare == 0.0:
+                u, w = uniform_pair(seed, number, n, block + t)
+                radius, angle = spread * math.sqrt(-2.0 * math.log(u)), 2.0 * math.pi * w
+                x[t], spare = fitted + radius * math.cos(angle), radius * math.sin(angle)
+            else:
+                x[t], spare = fitted + spare, 0.0
+        fresh_norm += x[t] * x[t]
+        fresh = (x[t] - fitted) * scale
+        for i in range(features):
+            b[i] += mean[t, i] * x[t]
+            mean[t, i] += g[i] * fresh
+    fresh_squares = fresh_norm
+    for i in range(features):
+        if z[i]:
+            fresh_squares += h[i] - 2.0 * b[i]
+        b[i] -= h[i]
+    _exchange(cov, gram, work, b, d, squares, scale, fresh_squares)
 
 
 @jit
@@ -146,7 +251,7 @@ def flip_log_odds(i, z, ones, q, e, work, theta, table, dims):
 @jit
 def relocation_log_weights(z, q, e, work, theta, dims, out):
     """Fill `out` with log of w_i p(x | z + e_i) for places i that are free, -inf for the others."""
-    for i in range(z.shape[0]):
+    for i in range(theta.shape[0]):
         if z[i]:
             out[i] = -math.inf
         else:
@@ -155,63 +260,55 @@ def relocation_log_weights(z, q, e, work, theta, dims, out):
 
 
 @jit
-def _pick(log_weights, u):
-    """Return an index with probability proportional to exp(log_weights)."""
-    top = -math.inf
-    for i in range(log_weights.shape[0]):
-        top = max(top, log_weights[i])
-    total = 0.0
-    for i in range(log_weights.shape[0]):
-        log_weights[i] = math.exp(log_weights[i] - top)
-        total += log_weights[i]
-    goal = u * total
-    chosen = -1
-    for i in range(log_weights.shape[0]):
-        if log_weights[i] > 0.0 and goal > 0.0:
-            chosen = i
-            goal -= log_weights[i]
-    return chosen
+def has_neighbours(table):
+    """Return whether two neighbouring counts are possible, so that flips can do anything."""
+    found = False
+    for k in range(table.shape[0] - 1):
+        found = found or (table[k] > -math.inf and table[k + 1] > -math.inf)
+    return found
 
 
 @jit
-def sweep(seed, number, data, rows, cov, mean, gram, theta, tables, which):
+def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, which):
     """Update every row once: a flip of each feature, then a move of each one; return changes.
 
     Row n has the prior table ``tables[which[n]]`` (log f(k) - log e_k, k = 0 .. I, -inf where f is
     zero). Flips are left out for rows whose law has no two neighbouring counts. `cov` = S, `mean` =
-    M' and `gram` = M M' are those of all rows, and are kept up to date.
+    M' and `gram` = M M' are those of all rows, and are kept up to date. `observed` is empty for
+    complete data; otherwise the entries of `data` that are not observed are drawn anew.
     """
-    n_rows, features = rows.shape
-    dims = data.shape[1]
-    work, weights = np.empty((7, features)), np.empty(features)
-    residual = np.empty(dims)
-    before = np.empty(features, np.int8)
+    n_rows, width = rows.shape
+    dims, features = data.shape[1], theta.shape[0]
+    work, weights = np.empty((7, width)), np.empty(features)
+    residual, nothing = np.empty(dims), np.empty(0, np.bool_)
+    part = np.empty((width, width))
+    before = np.ones(width, np.int8)
     active = np.empty(features, np.int64)
-    flips = np.zeros(tables.shape[0], np.bool_)
-    for law in range(tables.shape[0]):
-        for k in range(features):
-            both = tables[law, k] > -math.inf and tables[law, k + 1] > -math.inf
-            flips[law] = flips[law] or both
     changes = 0
     for n in range(n_rows):
         x, z, table = data[n], rows[n], tables[which[n]]
-        q, e, d, squares = take_out(x, z, cov, mean, gram, work, residual)
+        seen, own, size = nothing, gram, dims
+        if observed.shape[0] > 0:
+            size = seen_gram(observed[n], mean, gram, part)
+            if size < dims:
+                seen, own = observed[n], part
+        q, e, d, squares = take_out(x, seen, z, cov, mean, own, work, residual)
         ones = 0
         for i in range(features):
             before[i] = z[i]
             ones += z[i]
         block = 0
-        for i in range(0, features if flips[which[n]] else 0, 2):
+        for i in range(0, features if has_neighbours(table) else 0, 2):
             u, v = uniform_pair(seed, number, n, block)
             block += 1
             for j in range(i, min(i + 2, features)):
-                odds = flip_log_odds(j, z, ones, q, e, work, theta, table, dims)
+                odds = flip_log_odds(j, z, ones, q, e, work, theta, table, size)
                 draw = u if j == i else v
                 on = 1 if math.log(draw / (1.0 - draw)) < odds else 0
                 if on != z[j]:
                     sign = 1 if on else -1
                     q, e = switched(j, sign, q, e, work)
-                    switch(j, sign, z, cov, gram, work, d, squares)
+                    switch(j, sign, z, cov, own, work, d, squares)
                     ones += sign
         at = 0
         for i in range(features):
@@ -225,16 +322,18 @@ def sweep(seed, number, data, rows, cov, mean, gram, theta, tables, which):
             i = active[chosen]
             active[chosen] = active[last]
             q, e = switched(i, -1, q, e, work)
-            switch(i, -1, z, cov, gram, work, d, squares)
-            relocation_log_weights(z, q, e, work, theta, dims, weights)
-            i = _pick(weights, v)
+            switch(i, -1, z, cov, own, work, d, squares)
+            relocation_log_weights(z, q, e, work, theta, size, weights)
+            i = pick(weights, v)
             q, e = switched(i, 1, q, e, work)
-            switch(i, 1, z, cov, gram, work, d, squares)
+            switch(i, 1, z, cov, own, work, d, squares)
         changed = False
         for i in range(features):
             changed = changed or z[i] != before[i]
-        if changed:
-            changes += 1
+        changes += changed
+        if size < dims:
+            impute(seed, number, n, x, seen, before, z, cov, mean, gram, work, residual, q, d)
+        elif changed:
             put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)
     return changes
 
@@ -246,9 +345,10 @@ def fill(seed, number, data, rows, counts, cov, mean, gram, theta):
     Each new one goes to a free place i with probability proportional to w_i p(x | z + e_i), given
     all other rows and the ones drawn so far. A start, not a step of a chain.
     """
-    n_rows, features = rows.shape
-    dims = data.shape[1]
-    work, weights, residual = np.empty((7, features)), np.empty(features), np.empty(dims)
+    n_rows, width = rows.shape
+    dims, features = data.shape[1], theta.shape[0]
+    work, weights, residual = np.empty((7, width)), np.empty(features), np.empty(dims)
+    nothing = np.empty(0, np.bool_)
     for n in range(n_rows):
         x, z = data[n], rows[n]
         ones = 0
@@ -256,11 +356,11 @@ def fill(seed, number, data, rows, counts, cov, mean, gram, theta):
             ones += z[i]
         if ones >= counts[n]:
             continue
-        q, e, d, squares = take_out(x, z, cov, mean, gram, work, residual)
+        q, e, d, squares = take_out(x, nothing, z, cov, mean, gram, work, residual)
         for j in range(ones, counts[n]):
             u, _ = uniform_pair(seed, number, n, j)
             relocation_log_weights(z, q, e, work, theta, dims, weights)
-            i = _pick(weights, u)
+            i = pick(weights, u)
             q, e = switched(i, 1, q, e, work)
             switch(i, 1, z, cov, gram, work, d, squares)
         put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)

@@ -4,7 +4,7 @@ Only the column sums m_i and the numbers N_k of rows with k ones matter:
 
     log p(theta | Z) = m . theta - sum_k N_k log e_k(exp theta) + log prior(theta) + const,
 
-which is concave, with gradient m - sum_k N_k eta_k + prior'. Each update has two parts.
+which is concave, with gradient m - sum_k N_k eta_k + prior'. Each update has three parts.
 
 **All features**, by Hamiltonian trajectories. The metric is close to minus the Hessian: with
 p = m/N and u = N p (1-p) the rows contribute about diag(u) - u u'/sum(u), whose null vector is the
@@ -15,10 +15,13 @@ scale that rows cannot see, and the prior a diagonal g:
 It depends on m and N only, never on theta, so the step is a valid one; a product with M^{1/2} or
 M^{-1} costs O(I).
 
-**Features that no row has**, by an independence step: given the others they are nearly independent,
-with odds w ~ Gamma(a) at rate r + sum_k N_k e_{k-1}/e_k of the features in use. All are proposed at
-once from that and accepted by the Metropolis-Hastings rule; their long left tail, of scale
-I/(c alpha), is left in one step.
+**Rare features**, those with (sum of their m)^2 <= sum(m), lowest m first, by an independence
+step: given the others they hardly see each other, so that the prior can propose them all at once
+(`ribp.weight_priors.base`). The long left tail of features that no row has is left in one step, and
+so is the least atom of a size-ordered prior, where its density has an edge. With few rows they are
+proposed in up to four blocks, since there they do see each other.
+
+**The scale**, which rows do not see, by a slice step on the prior of theta + t.
 
 `independence_step` is the paper's joint proposal, Beta(a + m_i, b + N - m_i) for all i at once.
 """
@@ -29,24 +32,27 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import symmetric
-from ribp.mcmc.weight_priors import WeakLimitPrior, WeightPrior
-from ribp.measures.variates import beta_log_odds_variates, log_gamma_variates
+from ribp.mcmc.slice_sampling import slice_step
+from ribp.measures.variates import beta_log_odds_variates
+from ribp.weight_priors import Pull, WeakLimitPrior, WeightPrior
 
 __all__ = ["WeightInfo", "independence_log_ratio", "independence_step", "update"]
 
-_STEPS = 5
-_STEP_SIZE = 0.35
+_STEPS = 8
+_STEP_SIZE = 0.25
 _TRAJECTORIES = 2
+_MOST_BLOCKS = 4
 
 
 class WeightInfo(NamedTuple):
     """What an update did."""
 
     accepted: float  # mean acceptance probability of the trajectories
-    accepted_unused: float  # acceptance probability of the step for unused features
+    accepted_rare: float  # mean acceptance probability of the steps for rare features
     n_gradients: int
 
 
@@ -57,7 +63,9 @@ class _Target:
         self.sums = np.asarray(column_sums, dtype=np.float64)
         top = int(np.flatnonzero(histogram).max(initial=0))
         self.histogram = np.asarray(histogram[: top + 1], dtype=np.float64)
+        self.n_rows = float(self.histogram.sum())
         self.prior = prior
+        self.rare = _rare(self.sums, top)
         self.n_gradients = 0
 
     def log_density(self, theta: FloatArray) -> float:
@@ -81,12 +89,13 @@ class _Metric:
     """M = D^{1/2} (1 - v v') D^{1/2}."""
 
     def __init__(self, target: _Target) -> None:
-        n = max(target.histogram.sum(), 1.0)
-        p = target.sums / n
+        p = target.sums / max(target.n_rows, 1.0)
         u = target.sums * (1.0 - p)
-        self.root = np.sqrt(u + target.prior.shape)
-        self.v = u / self.root / math.sqrt(max(u.sum(), 1e-300))
-        self.left = 1.0 - float(self.v @ self.v)
+        g = target.prior.precision(target.rare)
+        total = max(u.sum(), 1e-300)
+        self.root = np.sqrt(u + g)
+        self.v = u / self.root / math.sqrt(total)
+        self.left = float((u * g / (u + g)).sum() / total) if u.any() else 1.0  # 1 - v.v
 
     def momentum(self, rng: np.random.Generator) -> FloatArray:
         xi = rng.standard_normal(self.root.size)
@@ -112,8 +121,9 @@ def update(
     for _ in range(_TRAJECTORIES):
         theta, probability = _trajectory(rng, theta, target, metric)
         accepted += probability / _TRAJECTORIES
-    theta, unused = _refresh_unused(rng, theta, target)
-    return theta, WeightInfo(accepted, unused, target.n_gradients)
+    theta, rare = _refresh_rare(rng, theta, target)
+    theta = _shift(rng, theta, prior)
+    return theta, WeightInfo(accepted, rare, target.n_gradients)
 
 
 def _trajectory(
@@ -125,36 +135,75 @@ def _trajectory(
     before = target.log_density(start) - 0.5 * float(momentum @ metric.velocity(momentum))
     theta = start
     momentum = momentum + 0.5 * step * target.gradient(theta)
-    for at in range(_STEPS):
-        theta = theta + step * metric.velocity(momentum)
-        last = at == _STEPS - 1
-        momentum = momentum + (0.5 if last else 1.0) * step * target.gradient(theta)
-    after = target.log_density(theta) - 0.5 * float(momentum @ metric.velocity(momentum))
+    with np.errstate(over="ignore"):  # a trajectory that flies off is rejected
+        for at in range(_STEPS):
+            theta = theta + step * metric.velocity(momentum)
+            last = at == _STEPS - 1
+            momentum = momentum + (0.5 if last else 1.0) * step * target.gradient(theta)
+            if not np.isfinite(momentum).all():
+                return start, 0.0
+        after = target.log_density(theta) - 0.5 * float(momentum @ metric.velocity(momentum))
     probability = math.exp(min(0.0, after - before)) if math.isfinite(after) else 0.0
     return (theta if rng.random() < probability else start), probability
 
 
-def _refresh_unused(
+def _rare(sums: FloatArray, most_ones: int) -> NDArray[np.bool_]:
+    """Return which features are rare; as many others are left as a row may have ones."""
+    order = np.argsort(sums, kind="stable")
+    few = np.cumsum(sums[order]) ** 2 <= sums.sum()
+    few[max(0, sums.size - most_ones) :] = False
+    rare = np.zeros(sums.size, bool)
+    rare[order[few]] = True
+    return rare
+
+
+def _refresh_rare(
     rng: np.random.Generator, theta: FloatArray, target: _Target
 ) -> tuple[FloatArray, float]:
-    """Propose all features without rows at once; return the state and the acceptance chance."""
-    unused = np.flatnonzero(target.sums == 0)
-    if unused.size == 0:
+    """Propose rare features, in random blocks; return the state and the mean acceptance."""
+    rare = rng.permutation(np.flatnonzero(target.rare))
+    if rare.size == 0:
         return theta, 1.0
-    used = np.sort(theta[target.sums > 0])[::-1].copy()
-    log_e = symmetric.log_esp(used, target.histogram.size - 1) if used.size else np.zeros(1)
-    pull = float(target.histogram[1:] @ np.exp(log_e[:-1] - log_e[1:]))
-    log_rate = math.log(target.prior.rate + pull)
-    shape = target.prior.shape
+    crowding = 2.0 * target.prior.concentration * target.prior.mass / max(target.n_rows, 1.0)
+    n_blocks = min(1 + int(crowding), _MOST_BLOCKS, rare.size)
+    accepted = 0.0
+    for block in np.array_split(rare, n_blocks):
+        theta, probability = _refresh(rng, theta, target, block)
+        accepted += probability / n_blocks
+    return theta, accepted
+
+
+def _refresh(
+    rng: np.random.Generator, theta: FloatArray, target: _Target, block: IntArray
+) -> tuple[FloatArray, float]:
+    """Propose some features at once; return the state and the acceptance probability."""
+    others = np.delete(theta, block)
+    law = target.prior.rare_law(target.sums[block], others, _pull(others, target.histogram))
     proposal = theta.copy()
-    proposal[unused] = log_gamma_variates(rng, shape, unused.size) - log_rate
+    proposal[block] = law.sample(rng)
 
     def log_weight(at: FloatArray) -> float:
-        of_proposal = shape * at[unused].sum() - np.exp(at[unused] + log_rate).sum()
-        return target.log_density(at) - float(of_proposal)
+        return target.log_density(at) - law.log_density(at[block])
 
     probability = math.exp(min(0.0, log_weight(proposal) - log_weight(theta)))
     return (proposal if rng.random() < probability else theta), probability
+
+
+def _pull(others: FloatArray, histogram: FloatArray) -> Pull:
+    """Return the logarithms of sum_k N_k r_k and sum_k N_k r_k^2, r_k = e_{k-1}/e_k."""
+    if histogram.size == 1:
+        return Pull(-math.inf, -math.inf)
+    log_e = symmetric.log_esp(np.sort(others)[::-1].copy(), histogram.size - 1)
+    some = np.flatnonzero(histogram[1:])
+    log_n, log_r = np.log(histogram[1:][some]), (log_e[:-1] - log_e[1:])[some]
+    return Pull(*(float(np.logaddexp.reduce(log_n + j * log_r)) for j in (1, 2)))
+
+
+def _shift(rng: np.random.Generator, theta: FloatArray, prior: WeightPrior) -> FloatArray:
+    """Add one number to all log-odds, which rows do not see, by a slice step on the prior."""
+    width = 1.0 + 1.0 / (prior.concentration * prior.mass)
+    by = slice_step(rng, 0.0, lambda t: prior.log_density(theta + t), width=width)
+    return np.asarray(theta + by)
 
 
 def independence_step(

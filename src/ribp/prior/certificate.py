@@ -52,6 +52,7 @@ __all__ = [
     "level_bounds",
     "log_tail_total",
     "log_upper_total",
+    "ones_bounds",
     "tail_odds",
     "tv_bounds",
 ]
@@ -102,27 +103,32 @@ def level_bounds(
     if request.restrict == "sum" and not request.failing:
         share = math.exp(min(log_tail - float(logsumexp(atoms)), 700.0))
         return np.asarray(-np.expm1(-levels * np.log1p(share)))
-    log_ratio = _log_ratios(request, atoms, int(levels.max(initial=0)))[levels]
-    exponent = log_ratio + log_tail
-    if request.restrict == "sum":
-        room = -np.expm1(log_ratio - np.logaddexp(0.0, -atoms[-1]))  # 1 - t R_J
-        with np.errstate(divide="ignore"):
-            exponent += math.log(request.failures) - np.log(np.maximum(room, 0.0))
+    if request.restrict != "sum":
+        own = atoms if request.support_odds is None else request.support_odds(atoms)
+        return ones_bounds(own, log_tail, levels)
+    law = RestrictedEntries(atoms, request.counts.laws[0], **request.entry_options)
+    log_e = law.log_coefficients(int(levels.max(initial=0)))[-1]
+    log_ratio = _log_ratios(log_e, levels)
+    room = -np.expm1(log_ratio - np.logaddexp(0.0, -atoms[-1]))  # 1 - t R_J
+    with np.errstate(divide="ignore"):
+        exponent = log_ratio + log_tail + math.log(request.failures)
+        exponent -= np.log(np.maximum(room, 0.0))
     return np.asarray(-np.expm1(-np.exp(np.minimum(exponent, 700.0))))
 
 
-def _log_ratios(request: Request, atoms: FloatArray, top: int) -> FloatArray:
-    """Return log R_J for J = 0 .. top: -inf for J = 0, +inf where the head has too few atoms."""
-    if request.restrict == "sum":
-        law = RestrictedEntries(atoms, request.counts.laws[0], **request.entry_options)
-        log_e = law.log_coefficients(top)[-1]
-    else:
-        own = atoms if request.support_odds is None else request.support_odds(atoms)
-        log_e = log_esp(own, min(top, own.size))
-    ratios = np.full(top + 1, np.inf)
+def ones_bounds(log_odds: FloatArray, log_tail: float, levels: IntArray) -> FloatArray:
+    """Return 1 - exp(-R_J T) for each J in `levels`, from the odds of the head and the log of T."""
+    log_e = log_esp(log_odds, min(int(levels.max(initial=0)), log_odds.size))
+    exponent = _log_ratios(log_e, levels) + log_tail
+    return np.asarray(-np.expm1(-np.exp(np.minimum(exponent, 700.0))))
+
+
+def _log_ratios(log_e: FloatArray, levels: IntArray) -> FloatArray:
+    """Return log R_J for each J: -inf for J = 0, +inf where the head has too few atoms."""
+    ratios = np.full(max(int(levels.max(initial=0)) + 1, log_e.size), np.inf)
     ratios[0] = -np.inf
     ratios[1 : log_e.size] = log_e[:-1] - log_e[1:]
-    return ratios
+    return np.asarray(ratios[levels])
 
 
 def _tilted_levels(

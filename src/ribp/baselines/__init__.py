@@ -1,0 +1,1 @@
+"""The unrestricted Indian buffet: what the restricted one is compared with."""

@@ -1,0 +1,100 @@
+"""Learned count laws given the rows: conjugate, one Dirichlet a law.
+
+Rows of a learned law draw their counts from one unknown table f ~ Dirichlet(base). With I features
+only the counts 0..I with a positive entry in `base` are possible, and on these f is Dirichlet with
+the same entries; given N_k rows with k ones,
+
+    f | rows ~ Dirichlet(base_k + N_k).
+
+Everything is in logarithms: with a small base most of a table lies below any double, and a count
+that some row has must never be given probability zero. Laws that are known stay what they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import Learned, RowCounts
+
+__all__ = ["draw_log_probs", "log_prior", "prior_log_probs", "prior_mean_log_probs"]
+
+_LEAST_BASE = 1e-300  # the logarithm of a Gamma(base) variate is about -1/base
+
+
+def draw_log_probs(
+    rng: np.random.Generator, counts: RowCounts, ones: NDArray[np.integer], n_features: int
+) -> FloatArray:
+    """Return log f of each law on 0..n_features, learned ones drawn given the rows.
+
+    Parameters
+    ----------
+    rng
+    counts
+        The law of every row.
+    ones
+        Shape (rows,): how many ones each row has.
+    n_features
+        I, the largest count possible.
+
+    Returns
+    -------
+    Shape (laws, n_features + 1).
+    """
+    size = n_features + 1
+    cells = np.bincount(counts.index * size + ones, minlength=len(counts.laws) * size)
+    return _tables(rng, counts, cells.reshape(-1, size))
+
+
+def prior_log_probs(rng: np.random.Generator, counts: RowCounts, n_features: int) -> FloatArray:
+    """Return log f of each law on 0..n_features, learned ones drawn from their prior."""
+    return _tables(rng, counts, np.zeros((len(counts.laws), n_features + 1), np.int64))
+
+
+def prior_mean_log_probs(counts: RowCounts, n_features: int) -> FloatArray:
+    """Return log f of each law on 0..n_features, learned ones at the mean of their prior."""
+    empty = np.empty((0, n_features + 1))
+    return np.vstack([empty, *(law.restricted_log_probs(0, n_features) for law in counts.laws)])
+
+
+def log_prior(counts: RowCounts, log_probs: FloatArray) -> float:
+    """Return the log density of the learned tables, on the simplex of their possible counts."""
+    value = 0.0
+    for law, log_f in zip(counts.laws, log_probs, strict=True):
+        if isinstance(law, Learned):
+            base = _base(law, log_f.size)
+            on = base > 0
+            value += float(gammaln(base.sum()) - gammaln(base[on]).sum())
+            value += float((base[on] - 1.0) @ log_f[on])
+    return value
+
+
+def _tables(rng: np.random.Generator, counts: RowCounts, histograms: IntArray) -> FloatArray:
+    tables = np.empty(histograms.shape)
+    for law, histogram, table in zip(counts.laws, histograms, tables, strict=True):
+        if isinstance(law, Learned):
+            table[:] = _log_dirichlet(rng, _base(law.posterior(histogram), table.size))
+        else:
+            table[:] = law.restricted_log_probs(0, table.size - 1)
+    return tables
+
+
+def _base(law: Learned, size: int) -> FloatArray:
+    """Return the base of the counts below `size`; it is an error if none is possible."""
+    law.restricted_log_probs(0, size - 1)
+    base = np.zeros(size)
+    base[: len(law.base)] = law.base[:size]
+    return np.where(base > 0, np.maximum(base, _LEAST_BASE), 0.0)
+
+
+def _log_dirichlet(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
+    """Return the logarithm of a Dirichlet draw, -inf where `shape` is zero."""
+    on = np.flatnonzero(shape)
+    # Gamma(a) = Gamma(a + 1) U^(1/a): see `ribp.counts.Learned.draw_table`.
+    log_gamma = np.log(rng.standard_gamma(shape[on] + 1.0))
+    log_gamma -= rng.standard_exponential(on.size) / shape[on]
+    table = np.full(shape.size, -np.inf)
+    table[on] = log_gamma - np.logaddexp.reduce(log_gamma)
+    return table

@@ -1,0 +1,139 @@
+"""What a likelihood is: the law of data given rows z, and of its own parameters.
+
+Data are a matrix X (rows, dims), some of it perhaps missing; parameters are the features A
+(features, dims), an optional background that every row has, and scales. A likelihood can simulate
+both, weigh them, and draw its parameters given data and rows. How rows are drawn given parameters
+is the business of `ribp.mcmc`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.checks import FloatArray, IntArray
+
+__all__ = [
+    "BoolArray",
+    "Data",
+    "Likelihood",
+    "Parameters",
+    "RowLaws",
+    "Rows",
+    "complete",
+    "in_use",
+    "with_missing",
+]
+
+BoolArray = NDArray[np.bool_]
+Rows = NDArray[np.int8]
+_ALL_SEEN = np.ones((0, 0), dtype=np.bool_)
+
+
+class Data(NamedTuple):
+    """A data matrix and which of its entries were observed."""
+
+    values: FloatArray
+    """Shape (rows, dims); zero where missing."""
+    observed: BoolArray
+    """Shape (rows, dims), or (0, 0) when nothing is missing."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.observed.size == 0
+
+    def rows(self, at: Any) -> Data:
+        """Return the data of some rows."""
+        return Data(self.values[at], self.observed if self.complete else self.observed[at])
+
+
+def complete(values: FloatArray) -> Data:
+    """Return data of which nothing is missing."""
+    return Data(values, _ALL_SEEN)
+
+
+def with_missing(values: FloatArray) -> Data:
+    """Return data whose missing entries are NaN in `values`."""
+    observed = ~np.isnan(values)
+    if observed.all():
+        return complete(values)
+    return Data(np.where(observed, values, 0.0), observed)
+
+
+def in_use(rows: Rows) -> BoolArray:
+    """Return which features some row has."""
+    return np.asarray(rows.any(axis=0))
+
+
+class RowLaws(NamedTuple):
+    """The prior of every row: p(z_n) = exp(tables[which[n], |z_n|] + theta . z_n)."""
+
+    log_odds: FloatArray
+    """theta, shape (features,)."""
+    tables: FloatArray
+    """log f(k) - log e_k of each law, shape (laws, features + 1)."""
+    which: IntArray
+    """The law of each row."""
+    whole: BoolArray
+    """Laws whose rows are also proposed as a whole, shape (laws,)."""
+
+
+class Parameters(Protocol):
+    """What every likelihood's parameters have."""
+
+    @property
+    def features(self) -> FloatArray:
+        """A, shape (features, dims)."""
+
+    @property
+    def background(self) -> FloatArray:
+        """What every row has, shape (dims,); zero without a background."""
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+class Likelihood(Protocol[P]):
+    """The law of data given rows, with parameters P."""
+
+    @property
+    def background(self) -> bool:
+        """Whether there is a feature that every row has and no count law counts."""
+
+    def check(self, data: Data) -> None:
+        """Raise an `InputError` if no parameters could give these data."""
+
+    def first_guess(self, data: Data, n_features: int) -> P:
+        """Return parameters of the size of the data, to start from."""
+
+    def linearised(self, data: Data) -> tuple[Any, Data]:
+        """Return a `LinearGaussian` and data for which a search for rows may stand in for ours."""
+
+    def draw_prior(self, rng: np.random.Generator, n_features: int, dims: int) -> P:
+        """Draw parameters from their prior."""
+
+    def draw_data(self, rng: np.random.Generator, rows: Rows, parameters: P) -> FloatArray:
+        """Draw complete data given rows and parameters."""
+
+    def sweep_rows(
+        self,
+        seed: np.uint64,
+        number: int,
+        data: Data,
+        rows: Rows,
+        parameters: P,
+        laws: RowLaws,
+        n_threads: int = 1,
+    ) -> tuple[Rows, Any]:
+        """Return new rows given the parameters, and sums over rows that `update` can use."""
+
+    def update(
+        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P, sums: Any = None
+    ) -> P:
+        """Draw new parameters given data and rows; `sums` are those of `sweep_rows`."""
+
+    def log_joint(self, data: Data, rows: Rows, parameters: P) -> float:
+        """Return log p(X, parameters | Z), features integrated out where that is possible."""

@@ -1,0 +1,324 @@
+"""Linear-Gaussian data: a row is the sum of its features, plus noise.
+
+    x_nd = b_d + sum_i z_ni A_id + s_d e_nd,      e_nd ~ N(0, 1),      s_d^2 ~ InvGamma(2, v/2),
+    A_id ~ N(0, t^2 s_d^2),                       the background b_d like a row of A.
+
+- noise per dimension: t is the feature scale, the size of a feature in units of the noise of its
+  column, t^2 ~ InvGamma(2, u/2);
+- shared noise (the paper's): all s_d are one s, the feature scale is a = t s, in units of the data,
+  a^2 ~ InvGamma(2, u/2).
+
+On data divided by s_d the posterior of A given rows has the covariance S = (Z'Z + t^-2)^{-1} in
+every complete column. With entries missing each column has its own, from the rows where it was
+observed; missing entries are thereby integrated out. The background is a feature of every row.
+
+Features that no row has say nothing about the scales: those are drawn with such features
+integrated out, and the features from their prior afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray
+from ribp.kernels.missing import add_missing_pairs
+from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows, in_use
+from ribp.likelihoods.rows_kept import GaussianSums, sweep_gaussian
+
+__all__ = ["GaussianParameters", "LinearGaussian"]
+
+_SHAPE = 2.0
+
+
+class GaussianParameters(NamedTuple):
+    """Features and scales of the linear-Gaussian model."""
+
+    features: FloatArray
+    """A, shape (features, dims)."""
+    background: FloatArray
+    """b, shape (dims,); zero without a background."""
+    noise_scale: FloatArray
+    """s, shape (dims,)."""
+    feature_scale: float
+    """t with noise per dimension, a = t s with shared noise."""
+
+
+class _Sums(NamedTuple):
+    """All that parameters need to know of data and rows, over observed entries."""
+
+    pairs: FloatArray
+    """Z'Z of all columns, or of each column: shape (1 or dims, features, features)."""
+    products: FloatArray
+    """Z'X, shape (features, dims)."""
+    squares: FloatArray
+    """Sum of x^2 for each column."""
+    number: FloatArray
+    """How many rows show each column."""
+
+
+@dataclass(frozen=True)
+class LinearGaussian:
+    """The linear-Gaussian likelihood and the priors of its scales.
+
+    Parameters
+    ----------
+    shared
+        Whether all columns have the same noise.
+    background
+        Whether there is a feature that every row has and no count law counts.
+    noise_scale, feature_scale
+        A number to keep it fixed; None to learn it.
+    noise_variance, feature_variance
+        v and u of the inverse gamma priors.
+    """
+
+    shared: bool = False
+    background: bool = False
+    noise_scale: float | None = None
+    feature_scale: float | None = None
+    noise_variance: float = 1.0
+    feature_variance: float = 1.0
+
+    def check(self, data: Data) -> None:
+        """Any finite data will do."""
+
+    def first_guess(self, data: Data, n_features: int) -> GaussianParameters:
+        """Return parameters of the size of the data."""
+        spread = float(data.values.std()) or 1.0
+        size = spread if self.feature_scale is None else self.feature_scale
+        parameters = self.at_scales(n_features, data.values.shape[1], 0.2 * spread, size)
+        if self.noise_scale is not None:
+            parameters.noise_scale[:] = self.noise_scale
+        if self.feature_scale is not None:
+            parameters = parameters._replace(feature_scale=self.feature_scale)
+        return parameters
+
+    def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
+        """Return itself."""
+        return self, data
+
+    def relative_scale(self, parameters: GaussianParameters) -> float:
+        """Return t, the size of a feature in units of the noise of its column."""
+        scale = parameters.feature_scale
+        return float(scale / parameters.noise_scale[0]) if self.shared else scale
+
+    def with_background(self, rows: Rows) -> Rows:
+        """Return rows with a last column of ones for the background, if there is one."""
+        if not self.background:
+            return rows
+        return np.hstack([rows, np.ones((len(rows), 1), np.int8)])
+
+    def stacked(self, parameters: GaussianParameters) -> FloatArray:
+        """Return A with the background as its last row, if there is one."""
+        if not self.background:
+            return parameters.features
+        return np.vstack([parameters.features, parameters.background])
+
+    def at_scales(
+        self, n_features: int, dims: int, noise: float, size: float
+    ) -> GaussianParameters:
+        """Return parameters with one noise for all columns, features of a given size, all zero."""
+        scale = size if self.shared else size / noise
+        zero = np.zeros((n_features, dims))
+        return GaussianParameters(zero, np.zeros(dims), np.full(dims, noise), scale)
+
+    # Simulation
+
+    def draw_prior(
+        self, rng: np.random.Generator, n_features: int, dims: int
+    ) -> GaussianParameters:
+        """Draw scales, then features."""
+        noise = np.empty(dims)
+        noise[:] = np.sqrt(
+            0.5 * self.noise_variance / rng.standard_gamma(_SHAPE, 1 if self.shared else dims)
+        )
+        if self.noise_scale is not None:
+            noise[:] = self.noise_scale
+        scale = self.feature_scale
+        if scale is None:
+            scale = math.sqrt(0.5 * self.feature_variance / rng.standard_gamma(_SHAPE))
+        empty = GaussianParameters(np.zeros((0, dims)), np.zeros(dims), noise, scale)
+        return self._with_features(rng, empty, np.zeros((0, dims)), np.zeros(n_features, bool))
+
+    def draw_data(
+        self, rng: np.random.Generator, rows: Rows, parameters: GaussianParameters
+    ) -> FloatArray:
+        """Draw X = b + Z A + noise."""
+        mean = rows.astype(np.float64) @ parameters.features + parameters.background
+        return np.asarray(mean + parameters.noise_scale * rng.standard_normal(mean.shape))
+
+    # Rows and parameters given data
+
+    def sweep_rows(
+        self,
+        seed: np.uint64,
+        number: int,
+        data: Data,
+        rows: Rows,
+        parameters: GaussianParameters,
+        laws: RowLaws,
+        n_threads: int = 1,
+    ) -> tuple[Rows, GaussianSums | None]:
+        """Return new rows given the features, and their sums if the data are complete."""
+        return sweep_gaussian(
+            seed, number, *data, rows, parameters.features, parameters.background,
+            parameters.noise_scale, laws.log_odds, laws.tables, laws.which, laws.whole,
+            n_threads=n_threads,
+        )  # fmt: skip
+
+    def update(
+        self,
+        rng: np.random.Generator,
+        data: Data,
+        rows: Rows,
+        parameters: GaussianParameters,
+        sums: GaussianSums | None = None,
+    ) -> GaussianParameters:
+        """Draw features, noise and feature scale given the observed entries."""
+        used = in_use(rows)
+        given = self._sums(data, rows, used, sums)
+        features = self._draw_features(rng, given, parameters)
+        fresh = self._draw_scales(rng, given, features, parameters)
+        return self._with_features(rng, fresh, features, used)
+
+    def _sums(
+        self, data: Data, rows: Rows, used: BoolArray, sums: GaussianSums | None = None
+    ) -> _Sums:
+        """Return sums over rows for the features in use, and the background as the last."""
+        z = self.with_background(rows[:, used])
+        squares = np.einsum("nd,nd->d", data.values, data.values)
+        number = np.full(data.values.shape[1], float(len(rows)))
+        if not data.complete:
+            number = data.observed.sum(axis=0, dtype=np.float64)
+        if sums is None:
+            dense = z.astype(np.float64)
+            pairs, products = dense.T @ dense, dense.T @ data.values
+        else:
+            pairs, products = sums.pairs[np.ix_(used, used)], sums.products[used]
+            if self.background:
+                sizes = np.append(np.diag(pairs), len(rows))
+                pairs = np.vstack([np.column_stack([pairs, sizes[:-1]]), sizes])
+                products = np.vstack([products, data.values.sum(axis=0)])
+        if data.complete:
+            return _Sums(pairs[None], products, squares, number)
+        each = np.repeat(pairs[None], data.values.shape[1], axis=0)
+        add_missing_pairs(data.observed, z, -1.0, each)
+        return _Sums(each, products, squares, number)
+
+    def _posterior(
+        self, given: _Sums, parameters: GaussianParameters
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return L with L L' = Z'Z + t^-2, and L^{-1} Z'X for data divided by the noise.
+
+        Shapes (1, features, features) and (1, features, dims), or, if each column has its own,
+        (dims, features, features) and (dims, features, 1).
+        """
+        features = len(given.products)
+        precision = given.pairs + np.eye(features) / self.relative_scale(parameters) ** 2
+        root = np.asarray(np.linalg.cholesky(precision), dtype=np.float64)
+        scaled = given.products / parameters.noise_scale
+        onto = scaled[None] if len(given.pairs) == 1 else scaled.T[:, :, None]
+        return root, np.asarray(np.linalg.solve(root, onto), dtype=np.float64)
+
+    def _draw_features(
+        self, rng: np.random.Generator, given: _Sums, parameters: GaussianParameters
+    ) -> FloatArray:
+        """Draw the features that rows have, and the background, shape (features, dims)."""
+        root, half = self._posterior(given, parameters)
+        draw = np.linalg.solve(root.transpose(0, 2, 1), half + rng.standard_normal(half.shape))
+        draw = draw[0] if len(draw) == 1 else draw[:, :, 0].T
+        return np.asarray(draw * parameters.noise_scale)
+
+    def _draw_scales(
+        self,
+        rng: np.random.Generator,
+        given: _Sums,
+        features: FloatArray,
+        parameters: GaussianParameters,
+    ) -> GaussianParameters:
+        """Draw s and then the feature scale given the features that rows have.
+
+        s_d^2 ~ InvGamma(2 + (N_d + I)/2, (v + |R_d|^2 + |A_d|^2/t^2)/2), R = X - Z A over observed
+        entries, and t^2 ~ InvGamma(2 + I D/2, (u + sum (A_id/s_d)^2)/2); with shared noise s^2 has
+        no term in A, and a^2 takes the place of t^2.
+        """
+        noise, scale = parameters.noise_scale, parameters.feature_scale
+        onto = np.matmul(given.pairs, features.T[:, :, None])[:, :, 0].T  # Z'Z A, each column
+        fitted = (features * onto).sum(axis=0)
+        left = given.squares - 2.0 * (features * given.products).sum(axis=0) + fitted
+        left = np.maximum(left, 0.0)
+        if self.noise_scale is None and self.shared:
+            shape, total = _SHAPE + 0.5 * given.number.sum(), self.noise_variance + left.sum()
+            noise = np.full_like(noise, math.sqrt(0.5 * total / rng.standard_gamma(shape)))
+        elif self.noise_scale is None:
+            total = self.noise_variance + left + (features**2).sum(axis=0) / scale**2
+            shape = _SHAPE + 0.5 * (given.number + len(features))
+            noise = np.sqrt(0.5 * total / rng.standard_gamma(shape))
+        if self.feature_scale is None:
+            size = ((features / (1.0 if self.shared else noise)) ** 2).sum()
+            shape = _SHAPE + 0.5 * features.size
+            scale = math.sqrt(0.5 * (self.feature_variance + size) / rng.standard_gamma(shape))
+        return parameters._replace(noise_scale=noise, feature_scale=scale)
+
+    def _with_features(
+        self,
+        rng: np.random.Generator,
+        parameters: GaussianParameters,
+        drawn: FloatArray,
+        used: BoolArray,
+    ) -> GaussianParameters:
+        """Return parameters with the features drawn, and all others from their prior."""
+        dims = parameters.noise_scale.size
+        spread = self.relative_scale(parameters) * parameters.noise_scale
+        features = spread * rng.standard_normal((used.size, dims))
+        background = parameters.background
+        if len(drawn):
+            features[used] = drawn[: np.count_nonzero(used)]
+            background = drawn[-1] if self.background else background
+        elif self.background:
+            background = spread * rng.standard_normal(dims)
+        return parameters._replace(features=features, background=background)
+
+    # Weighing
+
+    def log_joint(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
+        """Return log p(X_observed, scales | Z), the features integrated out."""
+        return self.log_marginal(data, rows, parameters) + self._log_prior(parameters)
+
+    def log_marginal(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
+        """Return log p(X_observed | Z, scales), the features integrated out.
+
+        A column is N(0, s^2 (1 + t^2 Z Z')), so with P = Z'Z + t^-2, all over the rows where it was
+        observed, its log density is
+        -N/2 log(2 pi s^2) - log det(t^2 P)/2 - (|x|^2 - x'Z P^{-1} Z'x)/(2 s^2).
+        """
+        given = self._sums(data, rows, in_use(rows))
+        root, half = self._posterior(given, parameters)
+        log_scale = len(given.products) * math.log(self.relative_scale(parameters))
+        log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + log_scale
+        log_det = np.broadcast_to(log_det, given.number.shape)
+        noise = parameters.noise_scale
+        squares = (given.squares / noise**2).sum() - (half**2).sum()
+        log_noise = given.number @ (np.log(noise) + 0.5 * math.log(2.0 * math.pi))
+        return float(-log_noise - log_det.sum() - 0.5 * squares)
+
+    def _log_prior(self, parameters: GaussianParameters) -> float:
+        """Return the log prior density of the logarithms of the scales that are learned."""
+        noise = parameters.noise_scale[:1] if self.shared else parameters.noise_scale
+        value = 0.0
+        if self.noise_scale is None:
+            value += _log_inverse_gamma(noise, self.noise_variance)
+        if self.feature_scale is None:
+            value += _log_inverse_gamma(np.array([parameters.feature_scale]), self.feature_variance)
+        return value
+
+
+def _log_inverse_gamma(scale: FloatArray, prior_variance: float) -> float:
+    """Return the log density of log(scale), scale^2 ~ InvGamma(2, v/2), summed."""
+    rate = 0.5 * prior_variance
+    each = math.log(2.0) + 2.0 * math.log(rate) - 4.0 * np.log(scale) - rate / scale**2
+    return float(np.sum(each))

@@ -1,0 +1,187 @@
+"""Counts: a row is Poisson, its rate the sum of its features.
+
+    x_nd ~ Poisson(b_d + sum_i z_ni A_id),      A_id ~ Gamma(a, mean m),      m ~ InvGamma(2, v),
+
+the background b_d like a row of A. A count is the sum of independent Poisson counts, one for each
+feature that is on: splitting it (multinomial, with probabilities z_ni A_id/rate) makes the features
+conjugate,
+
+    A_id ~ Gamma(a + counts of feature i in column d, rate a/m + rows that have i and show d).
+
+Missing entries drop out. Without a background a row with no features can only be zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+from ribp.likelihoods.base import Data, RowLaws, Rows, in_use
+from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.likelihoods.rows_kept import PoissonSums, split_poisson, sweep_poisson
+from ribp.rng import kernel_seed
+
+__all__ = ["PoissonCounts", "PoissonParameters"]
+
+_LEAST = 1e-300  # a rate is never zero
+_MEAN_SHAPE = 2.0
+
+
+class PoissonParameters(NamedTuple):
+    """Features of the Poisson model and their mean."""
+
+    features: FloatArray
+    """A, shape (features, dims)."""
+    background: FloatArray
+    """b, shape (dims,); zero without a background."""
+    feature_scale: float
+    """m, the prior mean of an entry of A."""
+
+
+@dataclass(frozen=True)
+class PoissonCounts:
+    """The Poisson likelihood with gamma features.
+
+    Parameters
+    ----------
+    background
+        Whether there is a feature that every row has and no count law counts.
+    feature_scale
+        m: a number to keep it fixed; None to learn it.
+    shape
+        a: below one for features with few large entries.
+    prior_mean
+        v, the prior mean of m.
+    """
+
+    background: bool = False
+    feature_scale: float | None = None
+    shape: float = 0.5
+    prior_mean: float = 1.0
+
+    def check(self, data: Data) -> None:
+        """Raise an `InputError` unless all entries are whole numbers, zero or more."""
+        wrong = np.argwhere((data.values < 0) | (data.values != np.floor(data.values)))
+        if len(wrong):
+            row, column = (int(i) for i in wrong[0])
+            raise InputError(
+                "X",
+                "must hold counts (0, 1, 2, ...) under the Poisson likelihood",
+                f"{data.values[row, column]} in row {row}, column {column}",
+                'Correct the entry, or use likelihood="gaussian".',
+            )
+
+    def first_guess(self, data: Data, n_features: int) -> PoissonParameters:
+        """Return parameters of the size of the data."""
+        means = np.maximum(_column_means(data), 1e-3)
+        background = 0.1 * means if self.background else np.zeros_like(means)
+        features = np.tile(means, (n_features, 1))
+        return PoissonParameters(features, background, self.feature_scale or float(means.mean()))
+
+    def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
+        """Return a Gaussian model that looks for the same rows: columns of equal variance."""
+        spread = np.sqrt(np.maximum(_column_means(data), 1e-3))
+        return LinearGaussian(background=self.background), Data(data.values / spread, data.observed)
+
+    # Simulation
+
+    def draw_prior(self, rng: np.random.Generator, n_features: int, dims: int) -> PoissonParameters:
+        """Draw the mean, then the features."""
+        mean = self.feature_scale or self.prior_mean / float(rng.standard_gamma(_MEAN_SHAPE))
+        background = self._gamma(rng, mean, np.zeros(dims), 0.0)
+        return PoissonParameters(
+            self._gamma(rng, mean, np.zeros((n_features, dims)), 0.0),
+            background if self.background else np.zeros(dims),
+            mean,
+        )
+
+    def draw_data(
+        self, rng: np.random.Generator, rows: Rows, parameters: PoissonParameters
+    ) -> FloatArray:
+        """Draw X."""
+        rates = rows @ parameters.features + parameters.background
+        return rng.poisson(rates).astype(np.float64)
+
+    def _gamma(
+        self,
+        rng: np.random.Generator,
+        mean: float,
+        counts: FloatArray,
+        exposure: FloatArray | float,
+    ) -> FloatArray:
+        draw = rng.standard_gamma(self.shape + counts) / (self.shape / mean + exposure)
+        return np.maximum(draw, _LEAST)
+
+    # Rows and parameters given data
+
+    def sweep_rows(
+        self,
+        seed: np.uint64,
+        number: int,
+        data: Data,
+        rows: Rows,
+        parameters: PoissonParameters,
+        laws: RowLaws,
+        n_threads: int = 1,
+    ) -> tuple[Rows, PoissonSums]:
+        """Return new rows given the features, and how the counts split."""
+        return sweep_poisson(
+            seed, number, *data, rows, parameters.features, parameters.background,
+            laws.log_odds, laws.tables, laws.which, laws.whole, n_threads=n_threads,
+        )  # fmt: skip
+
+    def update(
+        self,
+        rng: np.random.Generator,
+        data: Data,
+        rows: Rows,
+        parameters: PoissonParameters,
+        sums: PoissonSums | None = None,
+    ) -> PoissonParameters:
+        """Draw features and their mean; `sums` are those of `sweep_rows`, if rows came from it."""
+        if sums is None:
+            sums = split_poisson(
+                kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
+            )
+        used = in_use(rows)
+        mean = parameters.feature_scale
+        features = self._gamma(rng, mean, sums.splits, sums.exposure)
+        background = parameters.background
+        if self.background:
+            shown = len(rows) if data.complete else data.observed.sum(axis=0)
+            background = self._gamma(rng, mean, sums.rest, shown)
+        if self.feature_scale is None:
+            known = features[used]
+            if self.background:
+                known = np.vstack([known, background])
+            rate = self.prior_mean + self.shape * float(known.sum())
+            mean = rate / float(rng.standard_gamma(_MEAN_SHAPE + self.shape * known.size))
+        features[~used] = self._gamma(rng, mean, np.zeros_like(features[~used]), 0.0)
+        return PoissonParameters(features, background, mean)
+
+    def log_joint(self, data: Data, rows: Rows, parameters: PoissonParameters) -> float:
+        """Return log p(X, A, m | Z), features that no row has integrated out, m as log m."""
+        rates = rows @ parameters.features + parameters.background
+        terms = xlogy(data.values, rates) - rates - gammaln(data.values + 1.0)
+        value = float(terms.sum() if data.complete else terms[data.observed].sum())
+        known = parameters.features[rows.any(axis=0)]
+        if self.background:
+            known = np.vstack([known, parameters.background])
+        mean, a = parameters.feature_scale, self.shape
+        value += known.size * float(a * math.log(a / mean) - gammaln(a))
+        value += float(((a - 1.0) * np.log(known) - known * a / mean).sum())
+        if self.feature_scale is None:
+            v = self.prior_mean
+            value += _MEAN_SHAPE * math.log(v / mean) - v / mean - float(gammaln(_MEAN_SHAPE))
+        return value
+
+
+def _column_means(data: Data) -> FloatArray:
+    number = len(data.values) if data.complete else np.maximum(data.observed.sum(axis=0), 1)
+    return np.asarray(data.values.sum(axis=0) / np.maximum(number, 1))

@@ -1,0 +1,66 @@
+"""How many features a chain has room for, when nobody said: `max_features="auto"`.
+
+A chain begins with twice as many as the largest expected count, and at least sixteen. Whenever
+fewer than a fifth are unused it gets half as many again, at the start of the search and during
+warm-up, never afterwards: a sampler whose space changes with its state has no law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ribp.counts import CountLaw, RowCounts
+from ribp.counts.tables import draw_log_probs
+from ribp.model import Model, State
+
+__all__ = ["enlarged", "first_guess", "needs_room", "spare"]
+
+_LEAST = 16
+_SPARE_SHARE = 0.2
+_GROWTH = 1.5
+_RARE = 1e-3
+
+
+def first_guess(counts: RowCounts) -> int:
+    """Return how many features to begin with."""
+    reach = max((_reach(law) for law in counts.laws), default=0)
+    mean = max((law.mean for law in counts.laws), default=0.0)
+    return max(_LEAST, reach + 1, round(2.0 * mean))
+
+
+def _reach(law: CountLaw) -> int:
+    """Return the least count that a row of this law exceeds with a chance of one in a thousand."""
+    count = math.ceil(law.mean)
+    while law.tail(count) > _RARE:
+        count += 1
+    return count
+
+
+def spare(state: State) -> int:
+    """Return how many features no row has."""
+    return int((~state.rows.any(axis=0)).sum())
+
+
+def needs_room(state: State) -> bool:
+    """Return whether too few features are unused."""
+    return bool(spare(state) < _SPARE_SHARE * state.rows.shape[1])
+
+
+def enlarged(rng: np.random.Generator, model: Model, state: State) -> tuple[Model, State]:
+    """Return model and state with room for half as many features again."""
+    before = model.n_features
+    model = replace(model, n_features=int(np.ceil(_GROWTH * before)))
+    more = model.n_features - before
+    rows = np.hstack([state.rows, np.zeros((len(state.rows), more), np.int8)])
+    prior = model.weight_prior(state.mass, state.concentration)
+    log_odds = np.append(state.log_odds, prior.sample(rng, model.n_features)[:more])
+    log_probs = draw_log_probs(rng, model.counts, rows.sum(axis=1), model.n_features)
+    parameters = state.parameters._replace(
+        features=np.pad(state.parameters.features, ((0, more), (0, 0)))
+    )
+    return model, state._replace(
+        rows=rows, log_odds=log_odds, count_log_probs=log_probs, parameters=parameters
+    )

@@ -1,0 +1,87 @@
+"""Rows with the features integrated out (linear-Gaussian data): one sweep over all of them.
+
+Missing entries are filled from the state's features first; from then on the features are forgotten
+until `LinearGaussian.update` draws them again from what was observed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+from ribp.kernels import rows_collapsed as kernel
+from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.model import Model, State
+
+__all__ = ["Summary", "filled", "gaussian", "summarise", "update"]
+
+
+class Summary(NamedTuple):
+    """What sweeps carry: S (features, features), M' (dims, features) and M M'."""
+
+    cov: FloatArray
+    mean: FloatArray
+    gram: FloatArray
+
+
+def gaussian(model: Model) -> LinearGaussian:
+    """Return the model's likelihood; it is an error if its features cannot be integrated out."""
+    if not isinstance(model.likelihood, LinearGaussian):
+        raise InputError(
+            "method",
+            'must be "gibbs-rows" for this likelihood: the others integrate features out',
+            type(model.likelihood).__name__,
+            'Use method="gibbs-rows", or likelihood="gaussian".',
+        )
+    return model.likelihood
+
+
+def summarise(scaled: FloatArray, rows: FloatArray, relative_scale: float) -> Summary:
+    """Return S, M' and M M' of complete data divided by its noise scales."""
+    precision = rows.T @ rows + np.eye(rows.shape[1]) / relative_scale**2
+    cov = np.linalg.inv(precision)
+    cov = 0.5 * (cov + cov.T)
+    mean = cov @ (rows.T @ scaled)
+    return Summary(cov, np.ascontiguousarray(mean.T), mean @ mean.T)
+
+
+def filled(
+    rng: np.random.Generator,
+    data: Data,
+    rows: Rows,
+    parameters: GaussianParameters,
+) -> FloatArray:
+    """Return a copy of the data, missing entries drawn given the features, divided by the noise."""
+    scaled = data.values / parameters.noise_scale
+    if not data.complete:
+        at, column = np.nonzero(~data.observed)
+        mean = rows.astype(np.float64) @ parameters.features + parameters.background
+        mean /= parameters.noise_scale
+        scaled[at, column] = mean[at, column] + rng.standard_normal(at.size)
+    return scaled
+
+
+def update(
+    rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
+) -> tuple[Rows, FloatArray]:
+    """Return new rows, and the data they were drawn with: filled, divided by the noise."""
+    likelihood = gaussian(model)
+    scaled = filled(rng, data, state.rows, state.parameters)
+    rows = likelihood.with_background(state.rows).copy()
+    summary = summarise(scaled, rows.astype(float), likelihood.relative_scale(state.parameters))
+    kernel.sweep(
+        seed,
+        state.number,
+        scaled,
+        data.observed,
+        rows,
+        *summary,
+        state.log_odds,
+        model.tables(state),
+        model.counts.index,
+    )
+    return np.ascontiguousarray(rows[:, : model.n_features]), scaled

@@ -1,0 +1,278 @@
+"""Where a chain starts: rows near a mode of the posterior (linear-Gaussian data).
+
+From a random start Gibbs sampling ends in a poor mode and stays there. Two things help.
+
+**Few features first.** A row that has one feature shows it alone, and what it shows explains rows
+that have more. Rows are grouped by their expected count; groups enter from the lowest up. While a
+group enters, its rows have exactly that count. They are filled greedily and swept at a noise that
+is low for the first group (splitting a feature can be mended, merging two cannot) and rises with
+each later group; then at the noise that the residuals show.
+
+**Annealing.** Then the count laws are opened, the noise is raised above the size of a feature
+and lowered step by step, with splits and merges of features after each sweep. Where all rows have
+the same expected count this has to do the whole work, and takes more steps.
+
+All along the weights follow the features' popularity, so that features that nobody needs die out.
+The size of a feature is a = (sum x^2 / (D sum of counts))^{1/2}. Sizes and schedules were chosen on
+the chord spectra and the first toy set, and tested on others (`experiments/recovery`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import RowCounts
+from ribp.counts.tables import prior_mean_log_probs
+from ribp.kernels import rows_collapsed as kernel
+from ribp.likelihoods.base import Data, Rows
+from ribp.mcmc import gibbs
+from ribp.mcmc.rows_collapsed import gaussian, summarise
+from ribp.mcmc.split_merge import split_or_merge
+from ribp.model import Model, State
+from ribp.rng import kernel_seed
+from ribp.symmetric import log_esp
+
+__all__ = ["Schedule", "best_start", "start"]
+
+_MOST_ROWS = 5000  # more rows are added when the start is made
+_SETTLING = 10  # sweeps before starts are compared
+
+
+class Schedule(NamedTuple):
+    """How the search goes. Noise is in units of the overall standard deviation, or of a feature."""
+
+    staged: bool = True
+    """Whether rows with few features enter first."""
+    first_noise: float = 0.02
+    """Variance for the first group, as a share of its variance."""
+    rise: float = 4.0
+    """Of the variance, with each later group."""
+    floor: float = 0.1
+    """Least noise while groups enter."""
+    cold_sweeps: int = 10
+    learning_sweeps: int = 10
+    hot: float = 1.7
+    """Where annealing begins, in units of the size of a feature; `_alone`: with one group only."""
+    hot_alone: float = 1.0
+    cool: float = 0.25
+    """Where it ends."""
+    cool_alone: float = 0.2
+    steps: int = 100
+    steps_alone: int = 500
+    splits: int = 2
+    """Splits or merges tried after each step."""
+
+
+DEFAULT = Schedule()
+
+
+def best_start(
+    rng: np.random.Generator,
+    model: Model,
+    data: Data,
+    n_starts: int = 5,
+    schedule: Schedule = DEFAULT,
+) -> State:
+    """Return the one of several starts that has the highest log joint after a few sweeps."""
+    best, highest = None, -math.inf
+    for _ in range(n_starts):
+        state, seed = start(rng, model, data, schedule), kernel_seed(rng)
+        for _ in range(_SETTLING):
+            state, _ = gibbs.update(rng, seed, state, model, data)
+        value = model.log_joint(state, data)
+        if best is None or value > highest:
+            best, highest = state, value
+    assert best is not None
+    return best._replace(number=0)
+
+
+def start(
+    rng: np.random.Generator, model: Model, data: Data, schedule: Schedule = DEFAULT
+) -> State:
+    """Return a state to start a chain from."""
+    n_rows = len(data.values)
+    some = np.arange(n_rows)
+    if n_rows > _MOST_ROWS:
+        some = np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
+    likelihood, linear = model.likelihood.linearised(data)
+    search = _Search(rng, replace(model, likelihood=likelihood), linear, some, schedule)
+    search.enter_groups()
+    search.anneal()
+    return _state(rng, model, data, search.all_rows(linear))
+
+
+class _Search:
+    """Rows on their way to a mode, at one noise level for all columns."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        model: Model,
+        data: Data,
+        some: IntArray,
+        schedule: Schedule,
+    ) -> None:
+        self.rng, self.model, self.some, self.schedule = rng, model, some, schedule
+        self.likelihood = gaussian(model)
+        self.seed, self.number = kernel_seed(rng), 0
+        self.counts = _centres(model.counts, model.n_features)
+        here = data.rows(some)
+        self.observed = here.observed
+        self.filled = _column_means(here, self.counts[some])
+        self.spread = float(self.filled.std()) or 1.0
+        around = self.filled - (self.filled.mean(axis=0) if self.likelihood.background else 0.0)
+        wanted = max(int(self.counts[some].sum()), 1)
+        self.size = math.sqrt(float((around**2).sum()) / (around.shape[1] * wanted)) or 1.0
+        one_group = np.unique(self.counts[some]).size == 1
+        self.alone = one_group or not schedule.staged
+        self.rows: Rows = np.zeros((some.size, model.n_features), np.int8)
+        self.log_odds = np.zeros(model.n_features)
+
+    def enter_groups(self) -> None:
+        """Let rows enter, those with few features first."""
+        plan, counts = self.schedule, self.counts[self.some]
+        if self.alone:
+            self._fill(np.arange(counts.size), counts, plan.hot_alone * self.size)
+            return
+        exact = np.where(np.eye(self.model.n_features + 1, dtype=bool), 0.0, -np.inf)
+        least, variance = plan.floor * self.spread, 0.0
+        for level in np.unique(counts):
+            at = np.flatnonzero(counts <= level)
+            variance = plan.rise * variance or plan.first_noise * float(self.filled[at].var())
+            noise = max(math.sqrt(variance), least)
+            self._fill(at, counts[at], noise)
+            for step in range(plan.cold_sweeps + plan.learning_sweeps):
+                if step >= plan.cold_sweeps:
+                    noise = max(self._residual(at, noise), least)
+                self._sweep(at, noise, exact, counts[at])
+            variance = max(variance, noise**2)
+
+    def anneal(self) -> None:
+        """Raise the noise and lower it again, with the count laws as they are."""
+        plan, alone = self.schedule, self.alone
+        hot = (plan.hot_alone if alone else plan.hot) * self.size
+        cool = (plan.cool_alone if alone else plan.cool) * self.spread
+        laws = prior_mean_log_probs(self.model.counts, self.model.n_features)
+        which, at = self.model.counts.index[self.some], np.arange(self.some.size)
+        for noise in np.geomspace(hot, cool, plan.steps_alone if alone else plan.steps):
+            self._sweep(at, float(noise), laws, which)
+            self._split_or_merge(float(noise), laws)
+
+    def all_rows(self, data: Data) -> Rows:
+        """Return rows for all of the data: those not yet in are filled given the others."""
+        rows = np.zeros((len(data.values), self.model.n_features), np.int8)
+        rows[self.some] = self.rows
+        if len(rows) == self.some.size:
+            return rows
+        noise = (
+            self._residual(np.arange(self.some.size), self.schedule.cool * self.spread)
+            or self.spread
+        )
+        scaled = _column_means(data, self.counts) / noise
+        wide = self.likelihood.with_background(rows).copy()
+        summary = summarise(scaled[self.some], wide[self.some].astype(float), self.size / noise)
+        counts = np.where(rows.any(axis=1), 0, self.counts)
+        kernel.fill(self.seed, self.number, scaled, wide, counts, *summary, self.log_odds)
+        return np.ascontiguousarray(wide[:, : self.model.n_features])
+
+    def _fill(self, at: IntArray, counts: IntArray, noise: float) -> None:
+        scaled, rows = self.filled[at] / noise, self._wide(at)
+        summary = summarise(scaled, rows.astype(float), self.size / noise)
+        kernel.fill(self.seed, self.number, scaled, rows, counts, *summary, self.log_odds)
+        self.rows[at] = rows[:, : self.model.n_features]
+        self.number += 1
+
+    def _sweep(self, at: IntArray, noise: float, laws: FloatArray, which: IntArray) -> None:
+        scaled, rows = self.filled[at] / noise, self._wide(at)
+        summary = summarise(scaled, rows.astype(float), self.size / noise)
+        self.log_odds = _popularity(self.rows[at])
+        tables = laws - log_esp(self.log_odds)
+        observed = self.observed[at] if self.observed.size else self.observed
+        kernel.sweep(
+            self.seed, self.number, scaled, observed, rows, *summary, self.log_odds, tables, which
+        )
+        self.rows[at] = rows[:, : self.model.n_features]
+        self.filled[at] = scaled * noise
+        self.number += 1
+
+    def _split_or_merge(self, noise: float, laws: FloatArray) -> None:
+        some = self.model.on_rows(self.some)
+        parameters = self.likelihood.at_scales(
+            self.model.n_features, self.filled.shape[1], noise, self.size
+        )
+        mass = self.model.mass or min(3.0, 0.5 * self.model.n_features)
+        state = State(
+            self.rows,
+            _popularity(self.rows),
+            mass,
+            self.model.concentration or 1.0,
+            laws,
+            parameters,
+        )
+        state, _ = split_or_merge(self.rng, state, some, self.filled / noise, self.schedule.splits)
+        self.rows = state.rows.copy()
+
+    def _wide(self, at: IntArray) -> Rows:
+        return np.ascontiguousarray(self.likelihood.with_background(self.rows[at]))
+
+    def _residual(self, at: IntArray, noise: float) -> float:
+        """Return the standard deviation of residuals, corrected for the features fitted."""
+        rows = self._wide(at)
+        rows = rows[:, rows.any(axis=0)].astype(float)
+        squares = rows.T @ rows
+        precision = squares + np.eye(len(squares)) * (noise / self.size) ** 2
+        features = np.linalg.solve(precision, rows.T @ self.filled[at])
+        left = max(at.size - float(np.trace(np.linalg.solve(precision, squares))), 1.0)
+        total = float(((self.filled[at] - rows @ features) ** 2).sum())
+        return math.sqrt(total / (left * self.filled.shape[1]))
+
+
+def _centres(counts: RowCounts, n_features: int) -> IntArray:
+    """Return for every row the possible count that is nearest to the mean of its law."""
+    centres = []
+    for law in counts.laws:
+        probs = np.exp(law.restricted_log_probs(0, n_features))
+        possible = np.flatnonzero(probs)
+        centres.append(possible[np.abs(possible - probs @ np.arange(probs.size)).argmin()])
+    return np.array(centres, dtype=np.int64)[counts.index]
+
+
+def _column_means(data: Data, counts: IntArray) -> FloatArray:
+    """Return the data, missing entries replaced by column means over rows of the same count."""
+    filled = data.values.copy()
+    if data.complete:
+        return filled
+    for level in np.unique(counts):
+        at = np.flatnonzero(counts == level)
+        seen = data.observed[at]
+        means = filled[at].sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        filled[at] = np.where(seen, filled[at], means)
+    return filled
+
+
+def _popularity(rows: Rows) -> FloatArray:
+    """Return log-odds of the features, each with 1/I rows more than it has."""
+    sizes = rows.sum(axis=0)
+    return np.asarray(np.log((sizes + 1.0 / sizes.size) / (len(rows) - sizes + 1.0)))
+
+
+def _state(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
+    """Return a state with these rows, all else drawn given them."""
+    parameters = model.likelihood.first_guess(data, model.n_features)
+    for _ in range(5):
+        parameters = model.likelihood.update(rng, data, rows, parameters)
+    mean = min(max(float(rows.sum(axis=1).mean()), 0.1), 0.9 * model.n_features)
+    state = State(
+        rows,
+        _popularity(rows),
+        model.mass or mean,
+        model.concentration or 1.0,
+        prior_mean_log_probs(model.counts, model.n_features),
+        parameters,
+    )
+    return gibbs.finish(rng, state, model, data)[0]._replace(number=0)

@@ -1,0 +1,137 @@
+"""Prior and likelihood together: what every posterior sampler targets.
+
+    alpha ~ Gamma(1, 1) on (0, I),   c ~ Gamma(2, 2),   theta | alpha, c ~ a weight prior,
+    f_g ~ Dirichlet (learned laws),  z_n | theta, f ~ mixture law of a row,   X | Z ~ likelihood.
+
+`simulate` draws all of it, and `log_joint` weighs it: that is all a joint-distribution test, or
+simulation-based calibration, needs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray
+from ribp.counts import RowCounts
+from ribp.counts.tables import log_prior, prior_log_probs
+from ribp.likelihoods.base import Data, Likelihood, RowLaws, Rows
+from ribp.likelihoods.rows_kept import needs_whole_rows
+from ribp.restricted_bernoulli import sample_sets
+from ribp.symmetric import log_esp
+from ribp.weight_priors import WEIGHT_PRIORS, WeightPrior
+
+__all__ = ["Model", "State"]
+
+
+class State(NamedTuple):
+    """Where a chain is."""
+
+    rows: Rows
+    """z, shape (rows, features)."""
+    log_odds: FloatArray
+    """theta, shape (features,)."""
+    mass: float
+    """alpha."""
+    concentration: float
+    """c."""
+    count_log_probs: FloatArray
+    """log f of each count law, shape (laws, features + 1)."""
+    parameters: Any
+    """Features and scales, as the likelihood has them."""
+    number: int = 0
+    """Of the sweep: part of the key of its random numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A restricted Indian buffet with finitely many features, and a likelihood.
+
+    Parameters
+    ----------
+    counts
+        The count law of every row.
+    n_features
+        I, the number of features.
+    likelihood
+        The law of the data given the rows.
+    mass, concentration
+        alpha and c: a number to keep it fixed, None to learn it.
+    weights
+        The weight prior: "weak-limit", "size-ordered" or "gamma-odds".
+    """
+
+    counts: RowCounts
+    n_features: int
+    likelihood: Likelihood[Any]
+    mass: float | None = None
+    concentration: float | None = 1.0
+    weights: str = "weak-limit"
+
+    def weight_prior(self, mass: float, concentration: float) -> WeightPrior:
+        """Return the prior of the log-odds."""
+        return WEIGHT_PRIORS[self.weights](mass, concentration, self.n_features)
+
+    def on_rows(self, at: Any) -> Model:
+        """Return the model of some of the rows."""
+        counts = RowCounts(self.counts.laws, self.counts.index[at])
+        return replace(self, counts=counts)
+
+    def tables(self, state: State) -> FloatArray:
+        """Return log f(k) - log e_k for each count law, shape (laws, features + 1)."""
+        return np.asarray(state.count_log_probs - log_esp(state.log_odds))
+
+    def row_laws(self, state: State) -> RowLaws:
+        """Return the prior of every row; laws with a gap in their counts ask for whole rows."""
+        tables = self.tables(state)
+        return RowLaws(state.log_odds, tables, self.counts.index, needs_whole_rows(tables))
+
+    def simulate(self, rng: np.random.Generator, dims: int) -> tuple[State, FloatArray]:
+        """Draw a state and complete data from the prior."""
+        state = self.draw_prior(rng, dims)
+        return state, self.likelihood.draw_data(rng, state.rows, state.parameters)
+
+    def draw_prior(self, rng: np.random.Generator, dims: int) -> State:
+        """Draw a state from the prior."""
+        mass = self.mass or math.inf
+        while mass >= self.n_features:
+            mass = float(rng.standard_exponential())
+        concentration = self.concentration or 0.5 * float(rng.standard_gamma(2.0))
+        log_odds = self.weight_prior(mass, concentration).sample(rng, self.n_features)
+        log_probs = prior_log_probs(rng, self.counts, self.n_features)
+        rows = self.draw_rows(rng, log_odds, log_probs)
+        parameters = self.likelihood.draw_prior(rng, self.n_features, dims)
+        return State(rows, log_odds, mass, concentration, log_probs, parameters)
+
+    def draw_rows(
+        self, rng: np.random.Generator, log_odds: FloatArray, log_probs: FloatArray
+    ) -> Rows:
+        """Draw rows given the weights and the count laws."""
+        counts = np.empty(len(self.counts), dtype=np.int64)
+        for which, law in enumerate(log_probs):
+            at = np.flatnonzero(self.counts.index == which)
+            probs = np.exp(law)
+            counts[at] = rng.choice(law.size, size=at.size, p=probs / probs.sum())
+        rows = np.zeros((counts.size, log_odds.size), np.int8)
+        rows[np.repeat(np.arange(counts.size), counts), sample_sets(rng, log_odds, counts)] = 1
+        return rows
+
+    def log_joint(self, state: State, data: Data) -> float:
+        """Return log p(X, Z, weights, laws, scales), features integrated out where possible."""
+        return self.log_prior(state) + self.likelihood.log_joint(data, state.rows, state.parameters)
+
+    def log_prior(self, state: State) -> float:
+        """Return log p(Z, theta, alpha, c, f), alpha and c as densities of their logarithms."""
+        ones = state.rows.sum(axis=1)
+        value = float(state.rows.sum(axis=0) @ state.log_odds)
+        value += float(self.tables(state)[self.counts.index, ones].sum())
+        prior = self.weight_prior(state.mass, state.concentration)
+        value += prior.log_density(state.log_odds) + log_prior(self.counts, state.count_log_probs)
+        if self.mass is None:
+            value += math.log(state.mass) - state.mass
+        if self.concentration is None:
+            value += 2.0 * math.log(2.0 * state.concentration) - 2.0 * state.concentration
+        return value

@@ -1,0 +1,215 @@
+"""The Indian buffet baseline: rows against an enumerated posterior, the whole under Geweke."""
+
+import math
+from collections import Counter
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from ribp.baselines import ibp_gibbs
+from ribp.kernels import rows_buffet as kernel
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import complete, with_missing
+from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
+from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+
+N = 3
+X = np.random.default_rng(2).normal(0, 1.3, (N, 2))
+HOLES = np.where([[True, False], [True, True], [False, True]], X, np.nan)
+FIXED = LinearGaussian(noise_scale=0.8, feature_scale=1.1)
+COLUMNS = [tuple((code >> n) & 1 for n in range(N)) for code in range(1, 2**N)]
+
+
+def log_prior(columns, mass, c):
+    """Return the log probability of a class of matrices with these columns, in any order."""
+    sizes = [sum(column) for column in columns]
+    value = len(columns) * math.log(c * mass) - mass * sum(c / (c + n) for n in range(N))
+    value += sum(math.lgamma(m) + math.lgamma(N - m + c) - math.lgamma(N + c) for m in sizes)
+    return value - sum(math.lgamma(k + 1) for k in Counter(columns).values())
+
+
+def posterior(values, likelihood, mass, c, most=6):
+    """Return {sorted columns: probability} over all matrices with at most `most` dishes."""
+    found = {}
+    parameters = likelihood.first_guess(complete(X), 0)
+    for k in range(most + 1):
+        for columns in combinations_with_replacement(COLUMNS, k):
+            rows = np.array(columns, np.int8).reshape(k, N).T
+            found[tuple(sorted(columns))] = log_prior(columns, mass, c) + likelihood.log_marginal(
+                with_missing(values), rows, parameters
+            )
+    total = logsumexp(list(found.values()))
+    return {key: math.exp(value - total) for key, value in found.items()}
+
+
+def chain(values, likelihood, mass, c, n, seed):
+    rng, model = np.random.default_rng(seed), ibp_gibbs.BuffetModel(N, likelihood, mass, c)
+    data = with_missing(values)
+    state, seen = ibp_gibbs.start(rng, model, data), Counter()
+    for at in range(n):
+        state = ibp_gibbs.update(rng, np.uint64(seed), state, model, data)
+        if at % 2 == 0:
+            seen[tuple(sorted(tuple(column) for column in state.rows.T.tolist()))] += 1
+    return seen
+
+
+def test_priors_sum_to_one():
+    total = sum(
+        math.exp(log_prior(columns, 0.5, 1.4))
+        for k in range(9)
+        for columns in combinations_with_replacement(COLUMNS, k)
+    )
+    assert total == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("values", [X, HOLES])
+def test_rows_have_the_enumerated_posterior(values, background):
+    likelihood = LinearGaussian(noise_scale=0.8, feature_scale=1.1, background=background)
+    truth = posterior(values, likelihood, 0.6, 1.4)
+    keys = list(truth)
+    for seed in range(n_seeds(1)):
+        seen = chain(values, likelihood, 0.6, 1.4, 8_000, seed)
+        assert agrees(
+            frequencies_p_value([seen[key] for key in keys], [truth[key] for key in keys])
+        )
+    # Broken twins: another mass, another concentration.
+    for mass, c in ((0.9, 1.4), (0.6, 0.5)):
+        wrong = posterior(values, likelihood, mass, c)
+        assert not agrees(
+            frequencies_p_value([seen[key] for key in keys], [wrong[key] for key in keys])
+        )
+
+
+def test_new_dishes_by_inversion():
+    """Quantiles of the kernel's draw are those of the law summed by hand; huge residuals too."""
+    for log_rate, q, e, variance, dims in (
+        (math.log(0.3), 0.2, 3.0, 1.2, 4),
+        (math.log(2.5), 0.0, 500.0, 0.5, 7),
+        (math.log(1e-3), 0.1, 0.0, 2.0, 0),
+    ):
+        logs = [
+            stats.poisson(math.exp(log_rate)).logpmf(k)
+            - 0.5 * dims * math.log(1 + q + k * variance)
+            - 0.5 * e / (1 + q + k * variance)
+            for k in range(120)
+        ]
+        cdf = np.cumsum(np.exp(np.array(logs) - logsumexp(logs)))
+        for u in np.linspace(0.005, 0.995, 34):
+            found = kernel.draw_new_dishes(u, log_rate, q, e, variance, dims)
+            assert found == np.searchsorted(cdf, u)
+        assert kernel.draw_new_dishes(1.0 + 1e-9, log_rate, q, e, variance, dims) > 3  # rounding
+
+
+def test_flips_are_conditionals_of_the_posterior():
+    """A flip of a dish that another row has, against the ratio of enumerated probabilities."""
+    truth = posterior(X, FIXED, 0.6, 1.4, most=3)
+    scaled = X / 0.8
+    for columns in list(truth)[1::7]:
+        rows = np.array(columns, np.int8).T.copy()
+        cov = np.linalg.inv(rows.T.astype(float) @ rows + np.eye(rows.shape[1]) / 1.1**2)
+        mean = cov @ rows.T @ scaled
+        for n in range(N):
+            for i in range(rows.shape[1]):
+                others = rows[:, i].sum() - rows[n, i]
+                if others == 0:
+                    continue
+                work, residual = np.empty((7, rows.shape[1])), np.empty(2)
+                z = rows[n].copy()
+                q, e, *_ = kernel.take_out(
+                    scaled[n],
+                    np.ones(0, bool),
+                    z,
+                    cov,
+                    mean.T.copy(),
+                    mean @ mean.T,
+                    work,
+                    residual,
+                )
+                odds = kernel.flip_log_odds(i, z, q, e, work, others, 1.4 + 2 - others, 2)
+                on, off = rows.copy(), rows.copy()
+                on[n, i], off[n, i] = 1, 0
+                with_it, without = (
+                    tuple(sorted(tuple(column) for column in z.T.tolist())) for z in (on, off)
+                )
+                # Labelled columns: each class is shared by its distinct orders.
+                labels = log_orders(with_it) - log_orders(without)
+                expected = math.log(truth[with_it] / truth[without]) - labels
+                assert odds == pytest.approx(expected, abs=1e-10)
+
+
+def log_orders(columns):
+    return math.lgamma(len(columns) + 1) - sum(
+        math.lgamma(k + 1) for k in Counter(columns).values()
+    )
+
+
+def statistics(state):
+    sizes = state.rows.sum(axis=0)
+    return [
+        state.rows.shape[1],
+        float((state.rows[0] == state.rows[1]).all()),
+        min(sizes.max(initial=0), 3) * np.log(state.parameters.feature_scale),
+        np.log(state.mass + 0.1),
+        np.log(state.parameters.noise_scale[0]),
+        np.tanh(state.log_odds).sum(),
+    ]
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("broken", [None, "mass", "noise"])
+def test_joint_distribution(broken):
+    likelihood = LinearGaussian(feature_variance=2.0)
+    model = ibp_gibbs.BuffetModel(5, likelihood, None, 1.5)
+    mask = np.random.default_rng(0).random((5, 3)) < 0.3
+
+    def observed(values):
+        return with_missing(np.where(mask, np.nan, values))
+
+    def simulate(rng):
+        state, values = model.simulate(rng, 3)
+        return state, observed(values)
+
+    def update(rng, state, data):
+        state = ibp_gibbs.update(rng, np.uint64(rng.integers(2**63)), state, model, data)
+        if broken == "mass":
+            return state._replace(mass=1.25 * state.mass)
+        if broken == "noise":
+            given = state.parameters
+            return state._replace(parameters=given._replace(noise_scale=1.05 * given.noise_scale))
+        return state
+
+    def redraw(rng, state):
+        return observed(likelihood.draw_data(rng, state.rows, state.parameters))
+
+    found = np.concatenate(
+        [
+            one_step_p_values(simulate, update, statistics, n_replicates=1500, seed=1),
+            joint_distribution_p_values(
+                simulate, update, redraw, statistics, n_fresh=4000, n_steps=4000, seed=2
+            ),
+        ]
+    )
+    assert all(map(agrees, found)) == (broken is None)
+
+
+def test_a_short_sweep_without_the_compiler():
+    """Room is made where it is needed, and the state stays what it would be when made anew."""
+    rng = np.random.default_rng(5)
+    model = ibp_gibbs.BuffetModel(N, FIXED, 3.0, 1.0)
+    for values in (3 * X, 3 * HOLES):
+        data = with_missing(values)
+        state = ibp_gibbs.start(rng, model, data)
+        for _ in range(12):
+            state = ibp_gibbs.update(rng, np.uint64(1), state, model, data)
+            assert state.rows.any(axis=0).all()
+    assert math.isfinite(model.log_joint(state, data))
+
+
+@pytest.mark.jit
+def test_same_seed_same_chain():
+    assert chain(HOLES, FIXED, 0.6, 1.4, 50, 3) == chain(HOLES, FIXED, 0.6, 1.4, 50, 3)

@@ -1,0 +1,120 @@
+"""Learned count laws: conjugate draws, in logarithms, that find the table behind the rows."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from ribp import counts
+from ribp.counts.tables import draw_log_probs, log_prior, prior_log_probs
+from ribp.errors import InputError
+from ribp.testing.goodness import agrees, mean_p_value
+
+BASE = [0.5, 0.0, 2.0, 1.0, 4.0]
+
+
+def one_law(base, n_rows):
+    return counts.as_row_counts(counts.learned(base), n_rows)
+
+
+def test_known_laws_stay_what_they_are():
+    laws = counts.by_group({"a": counts.poisson(3), "b": counts.exactly(1)}, list("aba"))
+    rng = np.random.default_rng(0)
+    exact = [law.restricted_log_probs(0, 5) for law in laws.laws]
+    np.testing.assert_array_equal(draw_log_probs(rng, laws, np.array([2, 1, 5]), 5), exact)
+    np.testing.assert_array_equal(prior_log_probs(rng, laws, 5), exact)
+    assert log_prior(laws, np.array(exact)) == 0.0
+
+
+def moments_agree(drawn, shape):
+    """Return whether tables have the means and squares of Dirichlet(shape)."""
+    total = shape.sum()
+    mean = shape / total
+    square = shape * (shape + 1) / (total * (total + 1))
+    return all(map(agrees, map(mean_p_value, drawn.T, mean))) and all(
+        map(agrees, map(mean_p_value, drawn.T**2, square))
+    )
+
+
+@pytest.mark.parametrize("n_features", [4, 6, 3])
+def test_tables_are_dirichlet_on_what_is_possible(n_features):
+    ones = np.array([2, 2, 2, 0, 3])
+    laws, rng = one_law(BASE, 5), np.random.default_rng(0)
+    base = np.zeros(n_features + 1)
+    base[: len(BASE)] = BASE[: n_features + 1]
+    histogram = np.bincount(ones, minlength=n_features + 1)
+    after = np.exp([draw_log_probs(rng, laws, ones, n_features)[0] for _ in range(600)])
+    before = np.exp([prior_log_probs(rng, laws, n_features)[0] for _ in range(600)])
+    assert moments_agree(after, base + histogram)
+    assert moments_agree(before, base)
+    assert not moments_agree(after, base)
+    assert not moments_agree(before, base + histogram)
+
+
+def test_every_group_has_its_own_rows_and_table():
+    learned = counts.learned([1.0, 1.0, 1.0])
+    laws = counts.by_group(
+        {"a": learned, "b": learned, "c": counts.exactly(1)}, list("abcab") * 200
+    )
+    ones = np.tile([0, 2, 1, 0, 2], 200)
+    f = np.exp(draw_log_probs(np.random.default_rng(0), laws, ones, 2))
+    assert f.shape == (3, 3)
+    assert f[0, 0] > 0.95
+    assert f[1, 2] > 0.95
+    np.testing.assert_allclose(f.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("tiny", [1e-2, 1e-5, 1e-200, 1e-310])
+def test_no_count_that_a_row_has_is_lost(tiny):
+    laws, rng = one_law([tiny, tiny, 0.0, tiny], 3), np.random.default_rng(0)
+    for _ in range(20):
+        log_f = draw_log_probs(rng, laws, np.array([3, 0, 3]), 3)[0]
+        assert np.isfinite(log_f[[0, 1, 3]]).all()
+        assert log_f[2] == -np.inf
+        assert log_f[[0, 3]].min() > -40  # Beta(1, 2): no smaller than chance allows
+        assert logsumexp(log_f) == pytest.approx(0.0, abs=1e-12)
+        assert logsumexp(prior_log_probs(rng, laws, 3)[0]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_impossible_rows_and_laws_are_errors():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InputError, match="must be zero where base is zero"):
+        draw_log_probs(rng, one_law([1.0, 0.0, 1.0], 1), np.array([1]), 2)
+    with pytest.raises(InputError, match="mass"):
+        prior_log_probs(rng, one_law([0.0, 0.0, 0.0, 1.0], 1), 2)
+
+
+def test_density_is_dirichlet_on_what_is_possible():
+    laws = counts.by_group(
+        {"a": counts.learned(BASE), "b": counts.uniform(0, 3), "c": counts.learned([0.0, 3.0])},
+        list("abc"),
+    )
+    log_f = prior_log_probs(np.random.default_rng(0), laws, 3)
+    on = [0, 2, 3]  # the count 4 is impossible with three features, and 1 has no base
+    expected = stats.dirichlet(np.array(BASE)[on]).logpdf(np.exp(log_f[0, on]))
+    assert log_prior(laws, log_f) == pytest.approx(expected)
+    other = counts.by_group(
+        {"a": counts.learned([2.0 * b for b in BASE]), "b": counts.uniform(0, 3),
+         "c": counts.learned([0.0, 3.0])}, list("abc"),
+    )  # fmt: skip
+    assert log_prior(other, log_f) != pytest.approx(expected)
+
+
+TRUTH = np.array([0.1, 0.4, 0.0, 0.3, 0.2])
+
+
+def recovered(shift=0):
+    """Return whether tables learned from 2000 rows are those the rows came from."""
+    rng = np.random.default_rng(0)
+    ones = rng.choice(5, size=2000, p=TRUTH) + shift
+    laws = one_law([0.5] * 6, 2000)
+    f = np.exp([draw_log_probs(rng, laws, ones, 5)[0] for _ in range(400)])
+    # The posterior mean is off by the error of 2000 draws, its own spread is of the same size.
+    error = np.sqrt(TRUTH * (1 - TRUTH) / 2000) + 2e-3
+    z = (f.mean(axis=0)[:5] - TRUTH) / error
+    return bool((np.abs(z) < stats.norm.isf(1e-7)).all() and f.std(axis=0).max() < 2 * error.max())
+
+
+def test_a_learned_law_recovers_the_truth():
+    assert recovered()
+    assert not recovered(shift=1)  # the broken twin: one feature too many in every row

@@ -1,0 +1,299 @@
+"""Sweeps over rows given the features: their law, whatever the data, the laws and the threads."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp, xlogy
+
+import ribp
+from ribp.likelihoods import rows_kept
+from ribp.testing.exact import all_rows
+from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+
+FEATURES, DIMS = 4, 5
+ROWS = all_rows(FEATURES)
+ONES = ROWS.sum(axis=1)
+CODE = 1 << np.arange(FEATURES)
+THETA = np.array([0.4, -0.8, 1.1, -0.2])
+LAWS = [
+    ribp.counts.table([0.1, 0.2, 0.3, 0.3, 0.1]),
+    ribp.counts.exactly(2),
+    ribp.counts.table([0.0, 0.4, 0.0, 0.6]),
+]
+LOG_F = np.array([law.log_probs(FEATURES) for law in LAWS])
+TABLES = LOG_F - ribp.log_esp(THETA)
+ALL_SEEN = np.zeros((0, 0), bool)
+PATTERNS = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]], bool)
+
+
+class Gaussian:
+    """Data, parameters, sweeps and log-likelihood by definition."""
+
+    def __init__(self, offset):
+        rng = np.random.default_rng(3)
+        self.features = rng.normal(0, 0.8, (FEATURES, DIMS))
+        self.offset = offset * rng.normal(0, 1, DIMS)
+        self.noise = rng.uniform(0.5, 2.0, DIMS)
+        self.x = ROWS[5] @ self.features + self.offset + self.noise * rng.normal(size=DIMS)
+
+    def sweep(self, seed, number, data, observed, rows, **options):
+        return rows_kept.sweep_gaussian(
+            np.uint64(seed), number, data, observed, rows, self.features, self.offset, self.noise,
+            **options,
+        )  # fmt: skip
+
+    def log_likelihood(self, seen):
+        scaled = (self.x - self.offset - ROWS @ self.features) / self.noise
+        return -0.5 * (scaled[:, seen] ** 2).sum(axis=1)
+
+
+class Poisson:
+    """The same for counts."""
+
+    def __init__(self, offset):
+        rng = np.random.default_rng(3)
+        self.features = rng.gamma(0.7, 1.0, (FEATURES, DIMS))
+        self.offset = offset * rng.gamma(1.0, 0.5, DIMS)
+        self.x = np.array([3.0, 0.0, 1.0, 7.0, 2.0])
+
+    def sweep(self, seed, number, data, observed, rows, **options):
+        return rows_kept.sweep_poisson(
+            np.uint64(seed), number, data, observed, rows, self.features, self.offset, **options
+        )
+
+    def log_likelihood(self, seen):
+        rates = self.offset + ROWS @ self.features
+        with np.errstate(divide="ignore"):
+            return (xlogy(self.x, rates) - rates)[:, seen].sum(axis=1)
+
+
+def posterior(model, seen, tables=TABLES):
+    """Return the probabilities of ROWS under each law, (laws, states)."""
+    log_p = ROWS @ THETA + tables[:, ONES] + model.log_likelihood(seen)
+    return np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+
+
+def options(which, tables=TABLES, **moves):
+    whole = np.array([False, False, True]) | moves.pop("whole", False)
+    return {"theta": THETA, "tables": tables, "which": which, "whole": whole, **moves}
+
+
+def chains(model, patterns, n_each, n_sweeps, seed=0, **moves):
+    """Return the last states of many chains: a row each, of every law and missing pattern."""
+    n = n_each * len(LAWS) * len(patterns)
+    which, pattern = np.arange(n) % len(LAWS), np.arange(n) // len(LAWS) % len(patterns)
+    observed = patterns[pattern]
+    data = np.where(observed, model.x, np.nan if len(patterns) > 1 else 0.0)
+    if patterns.all():
+        observed = ALL_SEEN
+    rows = np.zeros((n, FEATURES), np.int8)
+    for law, start in enumerate([1, 2, 1]):
+        rows[which == law, :start] = 1
+    sums = None
+    for number in range(n_sweeps):
+        rows, sums = model.sweep(seed, number, data, observed, rows, **options(which, **moves))
+    return rows, which, pattern, sums
+
+
+def law_p_values(rows, which, pattern, model, patterns, tables=TABLES):
+    for at, seen in enumerate(patterns):
+        for law, probs in enumerate(posterior(model, seen, tables)):
+            states = (rows @ CODE)[(which == law) & (pattern == at)]
+            yield frequencies_p_value(np.bincount(states, minlength=len(ROWS)), probs)
+
+
+MODELS = {"Gaussian": Gaussian, "Poisson": Poisson}
+MOVES = {
+    "all moves": {"whole": True},
+    "flips and relocations": {},
+    "whole rows": {"flips": False, "relocations": False, "whole": True},
+}
+
+
+SETTINGS = {
+    "complete": (PATTERNS[:1], 0.0),
+    "offset": (PATTERNS[:1], 1.0),
+    "missing": (PATTERNS, 1.0),
+}
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("moves", MOVES)
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("model", MODELS)
+def test_chains_end_in_the_posterior(model, setting, moves):
+    patterns, offset = SETTINGS[setting]
+    model = MODELS[model](offset)
+    for seed in range(n_seeds(1)):
+        rows, which, pattern, _ = chains(model, patterns, 1000, 30, seed, **MOVES[moves])
+        for p_value in law_p_values(rows, which, pattern, model, patterns):
+            assert agrees(p_value)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("model", MODELS)
+def test_wrong_laws_are_caught(model):
+    """The tilted law, f without e_k, is another one unless f is a point mass."""
+    model = MODELS[model](1.0)
+    rows, which, pattern, _ = chains(model, PATTERNS[:1], 4000, 30, whole=True)
+    tilted = law_p_values(rows, which, pattern, model, PATTERNS[:1], LOG_F)
+    assert [agrees(p) for p in tilted][:2] == [False, True]
+
+
+def test_laws_with_a_gap_need_whole_rows():
+    gap, none = [[0, 0, -np.inf, 0], [0, -np.inf, 0, -np.inf]], [[-np.inf, 0, 0, -np.inf]]
+    tables = np.array(gap + none + [[0.0] * 4, [-np.inf] * 3 + [0]])
+    assert rows_kept.needs_whole_rows(tables).tolist() == [True, True, False, False, False]
+    assert rows_kept.needs_whole_rows(TABLES).tolist() == [False, False, True]
+
+
+@pytest.mark.jit
+def test_a_hole_is_not_crossed_without_whole_rows():
+    model = Gaussian(1.0)
+    which = np.full(100, 2)
+    rows = np.zeros((100, FEATURES), np.int8)
+    rows[:, 0] = 1
+    data = np.tile(model.x, (100, 1))
+    settings = {**options(which), "whole": np.zeros(3, bool)}
+    for number in range(20):
+        rows, _ = model.sweep(0, number, data, ALL_SEEN, rows, **settings)
+    assert (rows.sum(axis=1) == 1).all()
+
+
+def problem(model, n=1500, features=9, dims=6, seed=0):
+    """Return a larger problem with three laws, ready to be swept."""
+    rng = np.random.default_rng(seed)
+    theta, which = rng.normal(-1, 1, features), rng.integers(0, 3, n)
+    laws = [ribp.counts.uniform(1, 4), ribp.counts.exactly(3), ribp.counts.table([0, 0.5, 0, 0.5])]
+    tables = np.array([law.log_probs(features) for law in laws]) - ribp.log_esp(theta)
+    rows = np.zeros((n, features), np.int8)
+    for law in range(3):
+        at = which == law
+        rows[at] = ribp.RestrictedBernoulli(theta, laws[law]).sample(rng, int(at.sum()))
+    settings = {"theta": theta, "tables": tables, "which": which, "whole": np.ones(3, bool)}
+    if model == "Gaussian":
+        loads, offset, noise = rng.normal(size=(features, dims)), rng.normal(size=dims), 1.5
+        data = offset + rows @ loads + noise * rng.normal(size=(n, dims))
+        parameters = {"features": loads, "offset": offset, "noise_scale": np.full(dims, noise)}
+        return data, rows, {**settings, **parameters}
+    loads, offset = rng.gamma(0.5, 1.0, (features, dims)), np.full(dims, 0.2)
+    data = rng.poisson(offset + rows @ loads).astype(float)
+    data[::7] *= 1000.0
+    return data, rows, {**settings, "features": loads, "offset": offset}
+
+
+SWEEPS = {"Gaussian": rows_kept.sweep_gaussian, "Poisson": rows_kept.sweep_poisson}
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("model", SWEEPS)
+def test_threads_change_nothing(model, missing):
+    data, rows, settings = problem(model)
+    observed = np.random.default_rng(1).random(data.shape) < 0.8 if missing else ALL_SEEN
+    seed = np.uint64(2**63 + 5)
+    one = SWEEPS[model](seed, 3, data, observed, rows, **settings)
+    assert (one[0] != rows).any()
+    for n_threads in (1, 2, 3):
+        more = SWEEPS[model](seed, 3, data, observed, rows, **settings, n_threads=n_threads)
+        np.testing.assert_array_equal(more[0], one[0])
+        for a, b in zip(more[1] or (), one[1] or (), strict=True):
+            np.testing.assert_array_equal(a, b)
+    other = SWEEPS[model](seed, 4, data, observed, rows, **settings)
+    assert (other[0] != one[0]).any()
+
+
+@pytest.mark.jit
+def test_gaussian_sums():
+    data, rows, settings = problem("Gaussian")
+    new, sums = rows_kept.sweep_gaussian(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
+    np.testing.assert_array_equal(sums.pairs, new.T.astype(float) @ new)
+    np.testing.assert_allclose(sums.products, new.T @ data, atol=1e-10)
+    observed = np.ones(data.shape, bool)
+    again, none = rows_kept.sweep_gaussian(np.uint64(0), 0, data, observed, rows, **settings)
+    assert none is None
+    np.testing.assert_array_equal(again, new)  # a mask that hides nothing
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("missing", [False, True])
+def test_poisson_sums(missing):
+    data, rows, settings = problem("Poisson")
+    observed = np.random.default_rng(1).random(data.shape) < 0.8
+    mask = observed if missing else ALL_SEEN
+    new, sums = rows_kept.sweep_poisson(np.uint64(0), 0, data, mask, rows, **settings)
+    seen = observed if missing else np.ones(data.shape, bool)
+    total = (data * seen).sum(axis=0)
+    np.testing.assert_array_equal(sums.splits.sum(axis=0) + sums.rest, total)
+    np.testing.assert_array_equal(sums.exposure, new.T.astype(float) @ seen)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("model", SWEEPS)
+def test_columns_that_no_row_has_seen_do_not_matter(model):
+    data, rows, settings = problem(model)
+    settings["whole"] = np.zeros(3, bool)
+    observed = np.ones(data.shape, bool)
+    observed[:, 4:] = False
+    hidden, _ = SWEEPS[model](np.uint64(0), 0, data, observed, rows, **settings)
+    for name in {"features", "offset", "noise_scale"} & settings.keys():
+        settings[name] = np.ascontiguousarray(settings[name][..., :4])
+    short, _ = SWEEPS[model](np.uint64(0), 0, data[:, :4].copy(), ALL_SEEN, rows, **settings)
+    np.testing.assert_array_equal(hidden, short)
+
+
+HARSH = {"large data": (1e15, 1.0), "tiny features": (1.0, 1e-280), "large features": (1.0, 1e120)}
+
+
+@pytest.mark.parametrize("harsh", HARSH)
+@pytest.mark.parametrize("model", MODELS)
+def test_harsh_values_give_rows_of_the_law(model, harsh):
+    data_size, feature_size = HARSH[harsh]
+    model = MODELS[model](1.0)
+    model.x = np.round(model.x * data_size)
+    model.features = model.features * feature_size
+    rows, which, _, _ = chains(model, PATTERNS, 1, 3, whole=True)
+    assert (TABLES[which, rows.sum(axis=1)] > -np.inf).all()
+
+
+@pytest.mark.jit
+def test_features_too_small_to_be_seen_leave_the_prior():
+    model = Gaussian(0.0)
+    model.features = 1e-200 * model.features
+    rows, which, pattern, _ = chains(model, PATTERNS[:1], 4000, 20, whole=True)
+    for p_value in law_p_values(rows, which, pattern, model, PATTERNS[:1]):
+        assert agrees(p_value)
+
+
+@pytest.mark.parametrize("patterns", [PATTERNS[:1], PATTERNS], ids=["complete", "missing"])
+@pytest.mark.parametrize("model", MODELS)
+def test_short_chains_without_the_compiler(model, patterns):
+    rows, which, _, sums = chains(MODELS[model](0.0), patterns, 5, 6, whole=True)
+    assert (TABLES[which, rows.sum(axis=1)] > -np.inf).all()
+    assert len(np.unique(rows @ CODE)) > 3
+    if model == "Poisson":
+        assert sums.rest.sum() == 0  # no offset, and all counts need a feature
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_moves_can_be_left_out(model):
+    moves = {"flips": False, "relocations": False}
+    start = chains(MODELS[model](0.0), PATTERNS, 2, 0)[0]
+    rows, which, _, _ = chains(MODELS[model](0.0), PATTERNS, 2, 4, n_threads=2, **moves)
+    np.testing.assert_array_equal(rows[which < 2], start[which < 2])
+    assert (rows[which == 2] != start[which == 2]).any()  # its rows are proposed as a whole
+
+
+def test_counts_that_no_row_can_make_change_nothing():
+    """Impossible data: every row has likelihood zero, and keeps a count that its law allows."""
+    model = Poisson(0.0)
+    model.features[:, 0] = 0.0
+    rows, which, _, _ = chains(model, PATTERNS[:1], 2, 3, whole=True)
+    np.testing.assert_array_equal(rows.sum(axis=1)[which == 1], 2)
+    assert (TABLES[which, rows.sum(axis=1)] > -np.inf).all()
+
+
+def test_no_rows():
+    data, rows, settings = problem("Poisson", n=0)
+    new, sums = rows_kept.sweep_poisson(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
+    assert new.shape == rows.shape
+    assert sums.splits.sum() == 0

@@ -1,0 +1,125 @@
+"""Linear-Gaussian data: marginal likelihood and conditionals against dense formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.linear_gaussian import GaussianParameters
+from ribp.likelihoods.rows_kept import GaussianSums
+from ribp.testing.goodness import agrees, mean_p_value
+
+RNG = np.random.default_rng(3)
+N, FEATURES, D = 7, 3, 4
+ROWS = RNG.integers(0, 2, (N, FEATURES)).astype(np.int8)
+ROWS[:, 2] = 0  # a feature that nobody has
+ROWS[0, 0] = ROWS[1, 1] = 1
+NOISE = np.array([0.5, 1.0, 2.0, 0.8])
+X = RNG.normal(0, 2, (N, D))
+HOLES = X.copy()
+HOLES[RNG.random((N, D)) < 0.3] = np.nan
+HOLES[:6, 3] = np.nan
+HOLES[2] = np.nan
+HOLES[:, 1] = np.nan  # a column and a row without anything
+
+
+def parameters(likelihood, feature_scale=1.3):
+    noise = np.full(D, 0.7) if likelihood.shared else NOISE
+    return GaussianParameters(np.zeros((FEATURES, D)), np.zeros(D), noise, feature_scale)
+
+
+def dense_log_marginal(likelihood, values, given):
+    """Return the sum of the log densities of each column's observed entries."""
+    rows = likelihood.with_background(ROWS).astype(float)
+    total = 0.0
+    for d in range(D):
+        seen = ~np.isnan(values[:, d])
+        if seen.any():
+            spread = given.feature_scale * (1.0 if likelihood.shared else given.noise_scale[d])
+            covariance = given.noise_scale[d] ** 2 * np.eye(seen.sum())
+            covariance += spread**2 * rows[seen] @ rows[seen].T
+            total += stats.multivariate_normal(np.zeros(seen.sum()), covariance).logpdf(
+                values[seen, d]
+            )
+    return total
+
+
+@pytest.mark.parametrize("values", [X, HOLES])
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_marginal_likelihood_is_the_dense_one(shared, background, values):
+    likelihood = LinearGaussian(shared=shared, background=background)
+    given = parameters(likelihood)
+    found = likelihood.log_marginal(with_missing(values), ROWS, given)
+    assert found == pytest.approx(dense_log_marginal(likelihood, values, given), abs=1e-9)
+
+
+@pytest.mark.parametrize("values", [X, HOLES])
+@pytest.mark.parametrize("background", [False, True])
+def test_features_have_their_posterior(background, values):
+    """Means and variances of drawn features are those of ridge regression, column by column."""
+    likelihood = LinearGaussian(background=background, noise_scale=0.9, feature_scale=1.3)
+    given = parameters(likelihood)._replace(noise_scale=np.full(D, 0.9))
+    data, rng = with_missing(values), np.random.default_rng(0)
+    draws = np.array(
+        [likelihood.stacked(likelihood.update(rng, data, ROWS, given)) for _ in range(4000)]
+    )
+    rows = likelihood.with_background(ROWS).astype(float)
+    for d in range(D):
+        seen = ~np.isnan(values[:, d])
+        precision = rows[seen].T @ rows[seen] / 0.9**2 + np.eye(rows.shape[1]) / (1.3 * 0.9) ** 2
+        mean = np.linalg.solve(precision, rows[seen].T @ values[seen, d]) / 0.9**2
+        variance = np.diag(np.linalg.inv(precision))
+        for i in range(rows.shape[1]):
+            assert agrees(mean_p_value(draws[:, i, d], mean[i]))
+            assert agrees(mean_p_value((draws[:, i, d] - mean[i]) ** 2, variance[i]))
+            assert not agrees(mean_p_value(draws[:, i, d], mean[i] + math.sqrt(variance[i]) / 5))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_sums_from_a_sweep_change_nothing(shared):
+    likelihood = LinearGaussian(shared=shared, background=True)
+    given = likelihood.draw_prior(np.random.default_rng(1), FEATURES, D)
+    sums = GaussianSums(ROWS.T.astype(float) @ ROWS, ROWS.T @ X)
+    first = likelihood.update(np.random.default_rng(2), complete(X), ROWS, given)
+    second = likelihood.update(np.random.default_rng(2), complete(X), ROWS, given, sums)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+def test_fixed_scales_stay():
+    likelihood = LinearGaussian(shared=True, noise_scale=0.5, feature_scale=2.0)
+    rng = np.random.default_rng(0)
+    given = likelihood.draw_prior(rng, FEATURES, D)
+    fresh = likelihood.update(rng, with_missing(HOLES), ROWS, given)
+    guess = likelihood.first_guess(complete(X), FEATURES)
+    for found in (given, fresh, guess):
+        assert (found.noise_scale == 0.5).all()
+        assert found.feature_scale == 2.0
+    assert likelihood.relative_scale(given) == 4.0
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_log_joint_is_a_density_of_the_scales(shared):
+    """p(X, scales | Z) integrates to p(X | Z): here with no rows at all, so to one."""
+    likelihood = LinearGaussian(shared=shared, noise_variance=0.7, feature_variance=1.9)
+    none = complete(np.zeros((0, 1)))
+    grid = np.linspace(-4, 4, 400)
+    values = [
+        [
+            likelihood.log_joint(
+                none,
+                np.zeros((0, 2), np.int8),
+                GaussianParameters(
+                    np.zeros((2, 1)), np.zeros(1), np.array([math.exp(a)]), math.exp(b)
+                ),
+            )
+            for a in grid
+        ]
+        for b in grid[::8]
+    ]
+    steps = (grid[1] - grid[0]) ** 2 * 8
+    assert np.exp(values).sum() * steps == pytest.approx(1.0, abs=1e-3)

@@ -1,0 +1,63 @@
+"""Poisson counts: the door, log joint, and the conjugate update against quadrature."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ribp.errors import InputError
+from ribp.likelihoods import PoissonCounts, PoissonParameters
+from ribp.likelihoods.base import complete, with_missing
+from ribp.testing.goodness import agrees, mean_p_value
+
+ROWS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 0]], np.int8)
+X = np.array([[3.0, 0.0], [5.0, 2.0], [1.0, np.nan], [0.0, 4.0]])
+FEATURES = np.array([[2.0, 0.5], [1.5, 2.5], [9.0, 9.0]])
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 2.5])
+def test_other_numbers_than_counts_are_refused(wrong):
+    values = np.array([[1.0, 2.0], [0.0, wrong]])
+    with pytest.raises(InputError, match=r"row 1, column 1.*gaussian"):
+        PoissonCounts().check(complete(values))
+    PoissonCounts().check(with_missing(X))
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_log_joint_term_by_term(background):
+    likelihood = PoissonCounts(background=background, shape=0.7, prior_mean=1.2)
+    base = np.array([0.3, 0.4]) if background else np.zeros(2)
+    given = PoissonParameters(FEATURES, base, 1.7)
+    rates = ROWS @ FEATURES + base
+    seen = ~np.isnan(X)
+    expected = stats.poisson(rates[seen]).logpmf(X[seen]).sum()
+    known = np.vstack([FEATURES[:2], base[None]]) if background else FEATURES[:2]
+    expected += stats.gamma(0.7, scale=1.7 / 0.7).logpdf(known).sum()
+    expected += stats.invgamma(2.0, scale=1.2).logpdf(1.7) + math.log(1.7)
+    assert likelihood.log_joint(with_missing(X), ROWS, given) == pytest.approx(expected)
+
+
+@pytest.mark.jit
+def test_features_have_their_posterior():
+    """One feature alone is Gamma(a + counts, rate); two that share counts, by quadrature."""
+    likelihood = PoissonCounts(feature_scale=1.7, shape=0.7)
+    rng, data = np.random.default_rng(0), with_missing(X)
+    given, first, second = PoissonParameters(FEATURES, np.zeros(2), 1.7), [], []
+    for _ in range(6000):
+        given = likelihood.update(rng, data, ROWS, given)
+        first.append(given.features[0, 0])
+        second.append(given.features[1, 1])
+    grid = np.linspace(1e-3, 14, 700)
+    a, b = np.meshgrid(grid, grid, indexing="ij")
+    prior = stats.gamma(0.7, scale=1.7 / 0.7).logpdf
+    for d, found in ((0, first), (1, second)):
+        log_p = prior(a) + prior(b)
+        for n in range(4):
+            if not np.isnan(X[n, d]):
+                log_p = log_p + stats.poisson(ROWS[n, 0] * a + ROWS[n, 1] * b).logpmf(X[n, d])
+        p = np.exp(log_p - log_p.max())
+        mean = float((p * (a if d == 0 else b)).sum() / p.sum())
+        batches = [part.mean() for part in np.array_split(np.array(found), 50)]
+        assert agrees(mean_p_value(batches, mean, 0.01 * mean))
+        assert not agrees(mean_p_value(batches, 1.3 * mean, 0.01 * mean))

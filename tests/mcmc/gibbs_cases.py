@@ -1,0 +1,188 @@
+"""Small models that meet every option of the samplers, and numbers that see all of a state."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ribp import counts
+from ribp.counts import Learned
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.base import Data, with_missing
+from ribp.model import Model, State
+
+ROWS, FEATURES, DIMS = 5, 4, 3
+
+POINTS = counts.by_group({"a": counts.exactly(1), "b": counts.exactly(2)}, list("aabbb"))
+INTERVALS = counts.by_row([counts.uniform(0, 2)] * 2 + [counts.table([0, 0.5, 0.3, 0.2])] * 3)
+GAP = counts.by_row([counts.table([0, 0.5, 0, 0.5])] * 3 + [counts.uniform(0, 2)] * 2)
+LEARNED = counts.by_group(
+    {"a": counts.learned([1.0, 2.0, 1.0]), "b": counts.learned([0.7, 0.0, 1.5, 0.8])}, list("aabbb")
+)
+
+NOTHING = np.zeros((ROWS, DIMS), bool)
+SOME = np.random.default_rng(2).random((ROWS, DIMS)) < 0.3
+COLUMN = SOME.copy()
+COLUMN[1:, 0] = True  # only one row shows it
+BLANK = SOME.copy()
+BLANK[1, :] = BLANK[:, 2] = True
+
+
+class Case(NamedTuple):
+    """A model, and which entries of its data are missing."""
+
+    model: Model
+    missing: np.ndarray
+
+
+def case(laws, likelihood, weights, missing, mass=None, concentration=1.5):
+    return Case(Model(laws, FEATURES, likelihood, mass, concentration, weights), missing)
+
+
+GAUSSIAN = {
+    "noise per column": case(INTERVALS, LinearGaussian(), "weak-limit", NOTHING),
+    "shared noise": case(
+        POINTS, LinearGaussian(shared=True, feature_variance=2.0), "gamma-odds", SOME, None, None
+    ),
+    "background": case(
+        INTERVALS, LinearGaussian(background=True), "weak-limit", COLUMN, None, None
+    ),
+    "fixed scales": case(
+        LEARNED, LinearGaussian(noise_scale=0.7, feature_scale=1.2), "size-ordered", BLANK, 1.2, 1.0
+    ),
+    "shared, fixed noise": case(
+        POINTS, LinearGaussian(shared=True, noise_scale=0.5), "size-ordered", COLUMN, None, 1.0
+    ),
+    "gap": case(GAP, LinearGaussian(feature_variance=2.0), "gamma-odds", NOTHING, 1.2),
+    "gap, missing": case(
+        GAP, LinearGaussian(shared=True, background=True), "size-ordered", SOME, None, 1.0
+    ),
+    "learned laws": case(LEARNED, LinearGaussian(), "weak-limit", NOTHING, 1.3, None),
+    "learned laws, missing": case(
+        LEARNED, LinearGaussian(background=True, feature_scale=1.5), "gamma-odds", SOME
+    ),
+    "blank row and column": case(INTERVALS, LinearGaussian(), "weak-limit", BLANK),
+}
+POISSON = {
+    "counts": case(INTERVALS, PoissonCounts(), "weak-limit", NOTHING),
+    "counts, background": case(GAP, PoissonCounts(background=True), "size-ordered", SOME, None, 1.0),
+    "counts, fixed mean": case(
+        LEARNED, PoissonCounts(feature_scale=2.0, shape=1.0), "gamma-odds", BLANK, None, None
+    ),
+    "counts, column": case(POINTS, PoissonCounts(background=True), "weak-limit", COLUMN),
+}
+
+
+class Seen(NamedTuple):
+    """A state and the data it was drawn with."""
+
+    state: State
+    data: Data
+
+
+class Trial:
+    """What a joint-distribution test asks for: a case, a sampler, and perhaps a broken part.
+
+    Parameters
+    ----------
+    case
+    sampler
+        Its `update` as the samplers have it.
+    spoil
+        Called as spoil(rng, state, model) after each update.
+    """
+
+    def __init__(self, case, sampler, spoil=lambda rng, state, model: state):
+        self.model, self.missing = case
+        self.sampler, self.spoil = sampler, spoil
+
+    def observe(self, values):
+        return with_missing(np.where(self.missing, np.nan, values))
+
+    def simulate(self, rng):
+        state, values = self.model.simulate(rng, DIMS)
+        data = self.observe(values)
+        return Seen(state, data), data
+
+    def redraw(self, rng, seen):
+        state = seen.state
+        return self.observe(self.model.likelihood.draw_data(rng, state.rows, state.parameters))
+
+    def update(self, rng, seen, data):
+        seed = np.uint64(rng.integers(2**63))
+        state, _ = self.sampler(rng, seed, seen.state, self.model, data)
+        assert all(before == after for before, after in fixed(self.model, seen.state, state))
+        return Seen(self.spoil(rng, state, self.model), data)
+
+    def statistics(self, seen):
+        return list(statistics(self.model, *seen).values())
+
+
+def fixed(model, before, after):
+    """Yield what must not change, before and after."""
+    if model.mass is not None:
+        yield before.mass, after.mass
+    if model.concentration is not None:
+        yield before.concentration, after.concentration
+    if model.likelihood.feature_scale is not None:
+        yield before.parameters.feature_scale, after.parameters.feature_scale
+    if getattr(model.likelihood, "noise_scale", None) is not None:
+        yield before.parameters.noise_scale.tolist(), after.parameters.noise_scale.tolist()
+
+
+def statistics(model, state, data):
+    """Return named numbers of finite variance that between them see all that is learned."""
+    sizes, ones = state.rows.sum(axis=0), state.rows.sum(axis=1)
+    theta, given = state.log_odds, state.parameters
+    found = {
+        "features in use": (sizes > 0).sum(),
+        "equal rows": float((state.rows[0] == state.rows[1]).all()),
+        "ones of the first row": ones[0],
+        "ones of the last row": ones[-1],
+        "products of counts": ones[0] * ones[-1],
+        "largest feature": sizes.max(),
+        "weights": expit(theta).sum(),
+        "weights of what is used": sizes @ np.tanh(theta / 3),
+        "least weight": np.tanh(theta.min() / 9),
+        "features of the first row": np.tanh(state.rows[0] @ np.abs(given.features[:, 0])),
+        "features of nobody": (sizes == 0) @ np.tanh(np.abs(given.features[:, 1])),
+        **_fit(state, data),
+    }
+    if model.mass is None:
+        found["mass"] = np.log(state.mass)
+        found["mass and use"] = np.log(state.mass) * (sizes > 0).sum()
+    if model.concentration is None:
+        found["concentration"] = np.log(state.concentration)
+        found["concentration and weights"] = np.log(state.concentration) * expit(theta).sum()
+    for which, law in enumerate(model.counts.laws):
+        if isinstance(law, Learned):
+            table = np.exp(state.count_log_probs[which])
+            found |= {f"law {which} at {k}": table[k] for k in np.flatnonzero(law.base)}
+            found[f"rows of law {which}"] = table[ones[model.counts.index == which]].sum()
+    return found | _scales(model.likelihood, given, sizes)
+
+
+def _fit(state, data):
+    given = state.parameters
+    mean = state.rows @ given.features + given.background
+    seen = np.ones(mean.shape, bool) if data.complete else data.observed
+    spread = getattr(given, "noise_scale", np.sqrt(np.abs(mean) + 1.0))
+    residuals = ((data.values - mean) / spread)[seen]
+    return {
+        "residuals": np.tanh(residuals**2 / 2).mean(),
+        "fit": np.tanh((data.values - data.values.mean()) * mean)[seen].mean(),
+        "fit of the first row": np.tanh(data.values[0] * mean[0])[seen[0]].sum(),
+    }
+
+
+def _scales(likelihood, given, sizes):
+    found = {}
+    if likelihood.feature_scale is None:
+        scale = np.log(given.feature_scale)
+        found |= {"feature scale": scale, "feature scale and use": scale * sizes.max()}
+    if likelihood.background:
+        found["background"] = np.log(np.abs(given.background) + 0.01).mean()
+    if isinstance(likelihood, LinearGaussian) and likelihood.noise_scale is None:
+        noise = np.log(given.noise_scale)
+        found |= {"noise": noise.mean(), "first noise": noise[0], "noise squared": noise[0] ** 2}
+    return found

@@ -1,0 +1,153 @@
+"""Mass and concentration: their updates keep the right law, whatever the weight prior."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ribp.mcmc import hyper
+from ribp.testing.geweke import one_step_p_values
+from ribp.testing.goodness import agrees, mean_p_value, n_seeds
+from ribp.weight_priors import WEIGHT_PRIORS
+
+FEATURES = 5
+every_prior = pytest.mark.parametrize("name", WEIGHT_PRIORS)
+
+
+def draw_mass(rng):
+    while (mass := rng.standard_exponential()) >= FEATURES:
+        pass
+    return mass
+
+
+def simulate(name, concentration=None):
+    """Return a sampler of (prior, log-odds); the concentration is drawn too unless it is given."""
+
+    def draw(rng):
+        c = concentration or rng.standard_gamma(2.0) / 2.0
+        prior = WEIGHT_PRIORS[name](draw_mass(rng), c, FEATURES)
+        return prior, prior.sample(rng, FEATURES)
+
+    return draw
+
+
+def mass_step(rng, prior, log_odds):
+    return replace(prior, mass=hyper.update_mass(rng, prior, log_odds))
+
+
+def concentration_step(rng, prior, log_odds):
+    return replace(prior, concentration=hyper.update_concentration(rng, prior, log_odds))
+
+
+def ratio_step(rng, prior, log_odds):
+    mass, concentration = hyper.update_ratio(rng, prior, log_odds)
+    assert mass * concentration == pytest.approx(prior.mass * prior.concentration)
+    return replace(prior, mass=mass, concentration=concentration)
+
+
+def statistics(prior):
+    a, c = math.log(prior.mass), math.log(prior.concentration)
+    return [math.tanh(a), prior.mass, a**2, math.tanh(c), prior.concentration, c**2, a * c]
+
+
+def unchanged(name, step, *, concentration=None, n=700, n_updates=2):
+    found = one_step_p_values(
+        simulate(name, concentration), step, statistics,
+        n_replicates=n * n_seeds(1), n_updates=n_updates, seed=0,
+    )  # fmt: skip
+    return all(map(agrees, found))
+
+
+@every_prior
+def test_mass_keeps_its_law(name):
+    assert unchanged(name, mass_step, concentration=1.0)
+
+
+@every_prior
+@pytest.mark.parametrize("step", [mass_step, concentration_step, ratio_step])
+def test_both_keep_their_law(name, step):
+    quick = name != "size-ordered"  # whose draws are slow unless c = 1
+    assert unchanged(name, step, n=700 if quick else 100)
+
+
+def no_jacobian(rng, prior, log_odds):
+    """Slice log alpha with the density of alpha."""
+
+    def log_density(log_mass):
+        if log_mass >= math.log(FEATURES):
+            return -math.inf
+        mass = math.exp(log_mass)
+        return replace(prior, mass=mass).log_density(log_odds) - mass
+
+    return replace(prior, mass=math.exp(hyper.slice_step(rng, math.log(prior.mass), log_density)))
+
+
+@every_prior
+def test_broken_twin_is_caught(name):
+    assert not unchanged(name, no_jacobian, concentration=1.0)
+
+
+@every_prior
+def test_mass_given_weights_is_quadrature(name):
+    start = WEIGHT_PRIORS[name](0.7, 1.3, FEATURES)
+    theta = np.array([-0.5, -1.0, 0.5, -3.0, 1.0])
+    log_mass = np.linspace(-9.0, math.log(FEATURES), 3000, endpoint=False)
+    log_p = np.array([replace(start, mass=a).log_density(theta) for a in np.exp(log_mass)])
+    p = np.exp(log_p + log_mass - np.exp(log_mass) - log_p.max())
+    p /= p.sum()
+
+    def follows(step, n=2000):
+        rng, prior, found = np.random.default_rng(0), start, []
+        for _ in range(n):
+            prior = step(rng, prior, theta)
+            found.append(math.log(prior.mass))
+        batches = np.array(found).reshape(50, -1).mean(axis=1)
+        return agrees(mean_p_value(batches, p @ log_mass))
+
+    assert follows(mass_step)
+    assert not follows(no_jacobian)
+
+
+def test_mass_stays_below_the_number_of_features():
+    rng = np.random.default_rng(0)
+    prior = WEIGHT_PRIORS["size-ordered"](4.9, 1.0, FEATURES)
+    theta = np.full(FEATURES, 8.0)  # so many large atoms ask for a large mass
+    for _ in range(200):
+        prior = mass_step(rng, prior, theta)
+        assert prior.mass < FEATURES
+
+
+@pytest.mark.parametrize("mass", [None, 0.8])
+@pytest.mark.parametrize("concentration", [None, 1.4])
+def test_only_what_the_model_learns_changes(mass, concentration):
+    model = SimpleNamespace(
+        mass=mass,
+        concentration=concentration,
+        weight_prior=lambda a, c: WEIGHT_PRIORS["weak-limit"](a, c, FEATURES),
+    )
+    state = SimpleNamespace(mass=0.8, concentration=1.4)
+    rng = np.random.default_rng(0)
+    found = hyper.update(rng, model, state, np.array([-0.5, -1.0, 0.5, -3.0, 1.0]))
+    assert (found[0] == 0.8) == (mass is not None)
+    assert (found[1] == 1.4) == (concentration is not None)
+
+
+def test_priors_are_those_of_the_model():
+    """Gamma(1, 1) and Gamma(2, rate 2), as densities of logarithms."""
+    theta = np.zeros(FEATURES)
+
+    def log_prior(mass, c):
+        prior = WEIGHT_PRIORS["weak-limit"](mass, c, FEATURES)
+        return hyper._log_joint(prior, mass, c, theta) - prior.log_density(theta)
+
+    def expected(mass, c):
+        law = stats.expon.logpdf(mass) + stats.gamma.logpdf(c, 2, scale=0.5)
+        return law + math.log(mass) + math.log(c)
+
+    assert log_prior(0.7, 1.9) - log_prior(3.0, 0.2) == pytest.approx(
+        expected(0.7, 1.9) - expected(3.0, 0.2)
+    )
+    assert hyper._log_joint(WEIGHT_PRIORS["weak-limit"](1.0, 1.0, 5), 5.0, 1.0, theta) == -math.inf
