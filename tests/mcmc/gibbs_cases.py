@@ -7,9 +7,12 @@ from scipy.special import expit
 
 from ribp import counts
 from ribp.counts import Learned
+from ribp.counts.tables import prior_log_probs
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, with_missing
 from ribp.model import Model, State
+from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
+from ribp.testing.goodness import agrees, n_seeds
 
 ROWS, FEATURES, DIMS = 5, 4, 3
 
@@ -65,7 +68,9 @@ GAUSSIAN = {
 }
 POISSON = {
     "counts": case(INTERVALS, PoissonCounts(), "weak-limit", NOTHING),
-    "counts, background": case(GAP, PoissonCounts(background=True), "size-ordered", SOME, None, 1.0),
+    "counts, background": case(
+        GAP, PoissonCounts(background=True), "size-ordered", SOME, None, 1.0
+    ),
     "counts, fixed mean": case(
         LEARNED, PoissonCounts(feature_scale=2.0, shape=1.0), "gamma-odds", BLANK, None, None
     ),
@@ -116,6 +121,57 @@ class Trial:
 
     def statistics(self, seen):
         return list(statistics(self.model, *seen).values())
+
+    def one_step_agrees(self, n_replicates):
+        """Return whether a sweep leaves the joint law of state and data as it is."""
+        found = one_step_p_values(
+            self.simulate, self.update, self.statistics, n_replicates=n_replicates, seed=1
+        )
+        return all(map(agrees, found))
+
+    def chain_agrees(self, n_steps):
+        """Return whether data and state, drawn in turn, keep that law."""
+        found = joint_distribution_p_values(
+            self.simulate, self.update, self.redraw, self.statistics,
+            n_fresh=n_steps // 2, n_steps=n_steps, seed=2,
+        )  # fmt: skip
+        return all(map(agrees, found))
+
+
+def some(cases, names):
+    """Return the names of all cases, or, where time is short, those that are asked for."""
+    return list(cases) if n_seeds(1) > 1 else names
+
+
+def n_steps():
+    """Return the length of a chain of data and states: batches of thirty, or two hundred."""
+    return 10_000 if n_seeds(1) > 1 else 1_500
+
+
+def noisier(rng, state, model):
+    """Spoil a state: seven per cent more noise."""
+    given = state.parameters
+    return state._replace(parameters=given._replace(noise_scale=1.07 * given.noise_scale))
+
+
+def heavier(rng, state, model):
+    """Spoil a state: more mass."""
+    return state._replace(mass=min(1.15 * state.mass, 0.999 * model.n_features))
+
+
+def forgetful(rng, state, model):
+    """Spoil a state: learned laws that have not seen the rows."""
+    fresh = prior_log_probs(rng, model.counts, model.n_features)
+    return state._replace(count_log_probs=fresh)
+
+
+def assert_equal(first, second):
+    """Assert that two states are the same, bit for bit."""
+    for one, other in zip(first, second, strict=True):
+        if isinstance(one, tuple):
+            assert_equal(one, other)
+        else:
+            np.testing.assert_array_equal(one, other)
 
 
 def fixed(model, before, after):

@@ -11,7 +11,6 @@ from ribp import counts
 from ribp.errors import InputError, ProposalLimitError
 from ribp.mcmc import augmented
 from ribp.mcmc import augmented_moves as moves
-from ribp.mcmc.split_merge import log_marginal
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
 
 pytestmark = pytest.mark.jit
@@ -314,7 +313,7 @@ def deaf_to_data(rng, buffet, n):
 
 BROKEN = {
     "no indicator": (without_indicator, SPREAD, 200),
-    "discards always accepted, as printed": (always_accepting, HOLE, 1500),
+    "discards always accepted, as printed": (always_accepting, HOLE, 1200),
     "blocks always accepted": (deaf_to_data, FEW, 300),
 }
 
@@ -391,7 +390,7 @@ def rows_of(code):
     return np.array([[(k >> n) & 1 for k in patterns] for n in range(3)], np.int8).reshape(3, -1)
 
 
-def partition_prior(mass, concentration):
+def partition_prior(laws, mass, concentration):
     """Return codes and probabilities of three rows with one feature each, by quadrature.
 
     Rows share as in sampling from the normalised odds w: a given partition into blocks of n_b
@@ -415,11 +414,17 @@ def partition_prior(mass, concentration):
     return np.array(keys), np.array(list(partitions.values())), math.inf
 
 
-def simulated_prior(laws, mass, n=40_000, atoms=60):
-    """Return codes, frequencies and n, from the weights of a beta process with c = 1 by sticks."""
+def simulated_prior(laws, mass, concentration, n=25_000, atoms=80):
+    """Return codes, frequencies and n, with weights of a beta process from sticks.
+
+    For c = 1 the sizes are products of Beta(alpha, 1) sticks; for c > 1, those of mass c alpha,
+    each kept with probability (1-pi)^{c-1}.
+    """
     rng = np.random.default_rng(5)
-    log_size = -np.cumsum(rng.exponential(size=(atoms, n)), axis=0) / mass
-    odds = np.exp(log_size) / -np.expm1(log_size)
+    log_size = -np.cumsum(rng.exponential(size=(atoms, n)), axis=0) / (mass * concentration)
+    rest = -np.expm1(log_size)
+    kept = rng.random(rest.shape) < rest ** (concentration - 1)
+    odds = np.where(kept, np.exp(log_size) / rest, 0)
     e = np.zeros((atoms + 1, 4, n))
     e[0, 0] = 1
     for i in range(atoms):
@@ -459,10 +464,10 @@ POSTERIORS = {
     "one feature": (partition_prior, [counts.exactly(1)] * 3, 1.0, 1.0),
     "one feature, concentration 2.5": (partition_prior, [counts.exactly(1)] * 3, 1.0, 2.5),
     "two features": (simulated_prior, [counts.exactly(2)] * 3, 2.0, 1.0),
-    "one or two": (simulated_prior, [counts.uniform(1, 2)] * 3, 1.5, 1.0),
-    "one or three": (simulated_prior, [counts.table([0, 0.6, 0, 0.4])] * 3, 2.0, 1.0),
-    "by row": (simulated_prior, list(MIXED), 2.0, 1.0),
-}  # fmt: skip
+    "one or two": (simulated_prior, [counts.uniform(1, 2)] * 3, 1.5, 2.5),
+    "one or three": (simulated_prior, list(HOLE), 2.0, 2.5),
+    "by row": (simulated_prior, list(MIXED), 2.0, 2.5),
+}
 
 
 def run(laws, mass, concentration, n, seed):
@@ -481,7 +486,7 @@ def run(laws, mass, concentration, n, seed):
 def test_posterior_of_three_rows(name):
     prior, laws, mass, concentration = POSTERIORS[name]
     by_quadrature = prior is partition_prior
-    reference = prior(mass, concentration) if by_quadrature else prior(laws, mass)
+    reference = prior(laws, mass, concentration)
     if by_quadrature:
         same = reference[1][0] + reference[1][2]
         assert reference[1].sum() == pytest.approx(1, abs=1e-5)
@@ -489,7 +494,7 @@ def test_posterior_of_three_rows(name):
     keys, probs, errors = posterior(reference)
     likely = probs > 0.02
     for seed in range(n_seeds(1)):
-        found = run(counts.by_row(laws), mass, concentration, 1000, seed)
+        found = run(counts.by_row(laws), mass, concentration, 800, seed)
         assert np.isin(found, keys).mean() > 0.99
         assert compatible(found[:, None] == keys[likely], probs[likely], errors[likely])
 
@@ -523,16 +528,6 @@ def test_states_stay_consistent():
 def test_the_same_seed_gives_the_same_chain():
     first, second = (run(MIXED, 2.0, 2.0, 20, 7) for _ in range(2))
     np.testing.assert_array_equal(first, second)
-
-
-def test_the_library_s_likelihood_fits():
-    log_likelihood = gaussian_likelihood(DATA)
-    rows = rows_of(16**2 + 16**3)
-    ours = log_marginal(DATA, rows.astype(float), 1.2)
-    assert ours - log_likelihood(rows) == pytest.approx(-3 * math.log(2 * math.pi))
-    assert log_marginal(DATA, np.zeros((3, 0)), 1.2) == pytest.approx(
-        -3 * math.log(2 * math.pi) - 0.5 * (DATA**2).sum()
-    )  # no feature at all
 
 
 def test_large_counts_are_looked_up_too():
@@ -571,11 +566,10 @@ def test_forecasts():
 
 
 def test_forecasts_are_right():
-    """Half of the draws of the prior have fewer discards than the forecast's median or so."""
-    law = counts.as_row_counts("uniform(1,3)", 5)
-    rng = np.random.default_rng(0)
-    median = augmented.forecast(rng, law, 2.0, 2.0, n_draws=1000).quartiles[1]
-    found = [augmented.draw_prior(rng, law, 2.0, 2.0).n_discards.sum() for _ in range(500)]
+    """About half of the draws of the prior have fewer discards than the forecast's median."""
+    rng, law = np.random.default_rng(0), counts.as_row_counts("uniform(1,2)", 5)
+    median = augmented.forecast(rng, law, 2.0, 1.0, n_draws=1000).quartiles[1]
+    found = [augmented.draw_prior(rng, law, 2.0, 1.0, MANY).n_discards.sum() for _ in range(300)]
     assert 0.7 < np.median(found) / median < 1.3
 
 

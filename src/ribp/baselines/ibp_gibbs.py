@@ -16,16 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.kernels.rows_buffet import sweep
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.mcmc.rows_collapsed import Summary, filled, summarise
+from ribp.mcmc import rows_buffet
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
 
 __all__ = ["BuffetModel", "start", "update"]
-
-_ROOM = 2  # columns for new dishes, to begin with
 
 
 @dataclass(frozen=True)
@@ -68,16 +65,16 @@ class BuffetModel:
             math.lgamma(m) + math.lgamma(n - m + c) - math.lgamma(n + c) for m in sizes.tolist()
         ]
         _, repeats = np.unique(state.rows, axis=1, return_counts=True)
-        value = sizes.size * math.log(c * state.mass) + sum(each) - state.mass * self._harmonic()
+        value = (
+            sizes.size * math.log(c * state.mass)
+            + sum(each)
+            - state.mass * rows_buffet.harmonic(n, c)
+        )
         value -= sum(math.lgamma(k + 1) for k in repeats.tolist())
         value = float(value)
         if self.mass is None:
             value += math.log(state.mass) - state.mass
         return value + self.likelihood.log_joint(data, state.rows, state.parameters)
-
-    def _harmonic(self) -> float:
-        c = self.concentration
-        return float((c / (c + np.arange(self.n_rows))).sum())
 
     def _state(
         self,
@@ -97,11 +94,7 @@ class BuffetModel:
 def start(rng: np.random.Generator, model: BuffetModel, data: Data) -> State:
     """Return a state without any features, all spread taken for noise: rows ask for features."""
     rows = np.zeros((model.n_rows, 0), np.int8)
-    parameters = model.likelihood.first_guess(data, 0)
-    parameters = model.likelihood.update(rng, data, rows, parameters)
-    if model.likelihood.feature_scale is None:
-        spread = float(parameters.noise_scale.mean()) if model.likelihood.shared else 1.0
-        parameters = parameters._replace(feature_scale=spread)
+    parameters = rows_buffet.featureless(rng, model.likelihood, data)
     return model._state(rng, rows, model.mass or 1.0, parameters, 0)
 
 
@@ -109,32 +102,7 @@ def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: BuffetModel, data: Data
 ) -> State:
     """Make one sweep over everything."""
-    likelihood = model.likelihood
-    scaled = filled(rng, data, state.rows, state.parameters)
-    rows = _sweep_rows(seed, state, model, scaled, data)
-    rows = np.ascontiguousarray(rows[:, rows.any(axis=0)])
-    mass = model.mass
-    if mass is None:
-        mass = float(rng.standard_gamma(1.0 + rows.shape[1])) / (1.0 + model._harmonic())
-    parameters = likelihood.update(rng, data, rows, state.parameters)
+    rows = rows_buffet.update(rng, seed, state, model.likelihood, data)
+    mass = model.mass or rows_buffet.draw_mass(rng, len(rows), rows.shape[1], model.concentration)
+    parameters = model.likelihood.update(rng, data, rows, state.parameters)
     return model._state(rng, rows, mass, parameters, state.number + 1)
-
-
-def _sweep_rows(
-    seed: np.uint64, state: State, model: BuffetModel, scaled: FloatArray, data: Data
-) -> Rows:
-    """Return new rows; columns are added whenever a row finds no room for its new dishes."""
-    likelihood, scale = model.likelihood, model.likelihood.relative_scale(state.parameters)
-    rows, first, room = state.rows, 0, _ROOM
-    while True:
-        rows = np.hstack([rows, np.zeros((model.n_rows, room), np.int8)])
-        wide = np.ascontiguousarray(likelihood.with_background(rows))
-        summary: Summary = summarise(scaled, wide.astype(np.float64), scale)
-        first = sweep(
-            seed, state.number, first, scaled, data.observed, wide, rows.shape[1], *summary,
-            state.mass, model.concentration, scale**2,
-        )  # fmt: skip
-        rows = wide[:, : rows.shape[1]]
-        if first == model.n_rows:
-            return rows
-        room = max(room, rows.shape[1])

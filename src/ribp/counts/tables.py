@@ -19,7 +19,7 @@ from scipy.special import gammaln
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
 
-__all__ = ["draw_log_probs", "log_prior", "prior_log_probs", "prior_mean_log_probs"]
+__all__ = ["draw_log_probs", "log_prior", "mean_log_probs", "prior_log_probs"]
 
 _LEAST_BASE = 1e-300  # the logarithm of a Gamma(base) variate is about -1/base
 
@@ -53,10 +53,17 @@ def prior_log_probs(rng: np.random.Generator, counts: RowCounts, n_features: int
     return _tables(rng, counts, np.zeros((len(counts.laws), n_features + 1), np.int64))
 
 
-def prior_mean_log_probs(counts: RowCounts, n_features: int) -> FloatArray:
-    """Return log f of each law on 0..n_features, learned ones at the mean of their prior."""
-    empty = np.empty((0, n_features + 1))
-    return np.vstack([empty, *(law.restricted_log_probs(0, n_features) for law in counts.laws)])
+def mean_log_probs(
+    counts: RowCounts, n_features: int, ones: NDArray[np.integer] | None = None
+) -> FloatArray:
+    """Return log f of each law on 0..n_features, learned ones at their mean (given the rows)."""
+    size = n_features + 1
+    tables = np.empty((len(counts.laws), size))
+    for at, law in enumerate(counts.laws):
+        if isinstance(law, Learned) and ones is not None:
+            law = law.posterior(np.bincount(ones[counts.index == at], minlength=size))
+        tables[at] = law.restricted_log_probs(0, n_features)
+    return tables
 
 
 def log_prior(counts: RowCounts, log_probs: FloatArray) -> float:

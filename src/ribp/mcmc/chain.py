@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ribp.likelihoods.base import Data
 from ribp.mcmc import capacity, gibbs, gibbs_rows
-from ribp.mcmc.start import best_start
+from ribp.mcmc.start import DEFAULT, Schedule, best_start
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 
@@ -32,17 +32,22 @@ _CHECK_EVERY = 20  # sweeps
 
 
 def begin(
-    rng: np.random.Generator, model: Model, data: Data, *, n_starts: int = 5, grow: bool = False
+    rng: np.random.Generator,
+    model: Model,
+    data: Data,
+    *,
+    n_starts: int = 5,
+    grow: bool = False,
+    schedule: Schedule = DEFAULT,
 ) -> tuple[Model, State]:
     """Return a first state, and the model, with more features if `grow` and all were needed."""
     with one_blas_thread():
-        state = best_start(rng, model, data, n_starts)
         for _ in range(_MOST_GROWTH if grow else 0):
+            state = best_start(rng, model, data, 1, schedule)
             if not capacity.needs_room(state):
                 break
             model, _ = capacity.enlarged(rng, model, state)
-            state = best_start(rng, model, data, n_starts)
-    return model, state
+        return model, best_start(rng, model, data, n_starts, schedule)
 
 
 def sweeps(

@@ -12,6 +12,12 @@ each later group; then at the noise that the residuals show.
 and lowered step by step, with splits and merges of features after each sweep. Where all rows have
 the same expected count this has to do the whole work, and takes more steps.
 
+**Growth.** Where the counts say little (a learned law, a wide one) the unrestricted buffet is run
+from no features at all: rows ask for them one by one.
+
+Several starts, of the kinds that suit the count laws, are made; the one of the highest log joint
+after a few sweeps is taken.
+
 All along the weights follow the features' popularity, so that features that nobody needs die out.
 The size of a feature is a = (sum x^2 / (D sum of counts))^{1/2}. Sizes and schedules were chosen on
 the chord spectra and the first toy set, and tested on others (`experiments/recovery`).
@@ -20,27 +26,32 @@ the chord spectra and the first toy set, and tested on others (`experiments/reco
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
-from ribp.counts.tables import prior_mean_log_probs
+from ribp.counts.tables import mean_log_probs
 from ribp.kernels import rows_collapsed as kernel
 from ribp.likelihoods.base import Data, Rows
-from ribp.mcmc import gibbs
+from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.mcmc import gibbs, gibbs_rows, rows_buffet
 from ribp.mcmc.rows_collapsed import gaussian, summarise
 from ribp.mcmc.split_merge import split_or_merge
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 from ribp.symmetric import log_esp
 
-__all__ = ["Schedule", "best_start", "start"]
+__all__ = ["Schedule", "best_start", "from_rows"]
 
-_MOST_ROWS = 5000  # more rows are added when the start is made
+_MOST_ROWS = 2000  # more rows are added when the start is made
 _SETTLING = 10  # sweeps before starts are compared
+_WIDE = 4  # possible counts, from which on counts say little
 
 
 class Schedule(NamedTuple):
@@ -66,9 +77,11 @@ class Schedule(NamedTuple):
     steps_alone: int = 500
     splits: int = 2
     """Splits or merges tried after each step."""
+    growing_sweeps: int = 60
 
 
 DEFAULT = Schedule()
+Kind = Callable[[np.random.Generator, Model, Data, Schedule], State]
 
 
 def best_start(
@@ -80,10 +93,13 @@ def best_start(
 ) -> State:
     """Return the one of several starts that has the highest log joint after a few sweeps."""
     best, highest = None, -math.inf
-    for _ in range(n_starts):
-        state, seed = start(rng, model, data, schedule), kernel_seed(rng)
+    kinds = cycle(_kinds(model, schedule))
+    gaussian_data = isinstance(model.likelihood, LinearGaussian)
+    update = gibbs.update if gaussian_data else gibbs_rows.update
+    for kind, _ in zip(kinds, range(n_starts), strict=False):
+        state, seed = kind(rng, model, data, schedule), kernel_seed(rng)
         for _ in range(_SETTLING):
-            state, _ = gibbs.update(rng, seed, state, model, data)
+            state, _ = update(rng, seed, state, model, data)
         value = model.log_joint(state, data)
         if best is None or value > highest:
             best, highest = state, value
@@ -91,19 +107,48 @@ def best_start(
     return best._replace(number=0)
 
 
-def start(
-    rng: np.random.Generator, model: Model, data: Data, schedule: Schedule = DEFAULT
-) -> State:
-    """Return a state to start a chain from."""
-    n_rows = len(data.values)
-    some = np.arange(n_rows)
-    if n_rows > _MOST_ROWS:
-        some = np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
+def _kinds(model: Model, schedule: Schedule) -> list[Kind]:
+    """Return the kinds of starts that suit the laws, the best one first."""
+    one_group = np.unique(_centres(model.counts, model.n_features)).size == 1
+    annealed: Kind = partial(_searched, staged=False)
+    found: list[Kind] = []
+    if schedule.staged and not one_group:
+        found += [partial(_searched, staged=True)] * 2
+    tables = mean_log_probs(model.counts, model.n_features)
+    if (np.isfinite(tables).sum(axis=1) >= _WIDE).all():
+        found.append(_grown)
+    return [*found, annealed]
+
+
+def _some_rows(rng: np.random.Generator, n_rows: int) -> IntArray:
+    if n_rows <= _MOST_ROWS:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
+
+
+def _grown(rng: np.random.Generator, model: Model, data: Data, schedule: Schedule) -> State:
+    """Return a state whose rows come from an unrestricted buffet, made to obey their laws."""
     likelihood, linear = model.likelihood.linearised(data)
-    search = _Search(rng, replace(model, likelihood=likelihood), linear, some, schedule)
+    search = _Search(
+        rng, replace(model, likelihood=likelihood), linear, _some_rows(rng, len(data.values)),
+        schedule, staged=False,
+    )  # fmt: skip
+    search.grow(linear)
+    return from_rows(rng, model, data, search.all_rows(linear))
+
+
+def _searched(
+    rng: np.random.Generator, model: Model, data: Data, schedule: Schedule, *, staged: bool
+) -> State:
+    """Return a state found by staging, or by annealing alone."""
+    some = _some_rows(rng, len(data.values))
+    likelihood, linear = model.likelihood.linearised(data)
+    search = _Search(
+        rng, replace(model, likelihood=likelihood), linear, some, schedule, staged=staged
+    )
     search.enter_groups()
     search.anneal()
-    return _state(rng, model, data, search.all_rows(linear))
+    return from_rows(rng, model, data, search.all_rows(linear))
 
 
 class _Search:
@@ -116,6 +161,8 @@ class _Search:
         data: Data,
         some: IntArray,
         schedule: Schedule,
+        *,
+        staged: bool,
     ) -> None:
         self.rng, self.model, self.some, self.schedule = rng, model, some, schedule
         self.likelihood = gaussian(model)
@@ -128,8 +175,7 @@ class _Search:
         around = self.filled - (self.filled.mean(axis=0) if self.likelihood.background else 0.0)
         wanted = max(int(self.counts[some].sum()), 1)
         self.size = math.sqrt(float((around**2).sum()) / (around.shape[1] * wanted)) or 1.0
-        one_group = np.unique(self.counts[some]).size == 1
-        self.alone = one_group or not schedule.staged
+        self.alone = not staged
         self.rows: Rows = np.zeros((some.size, model.n_features), np.int8)
         self.log_odds = np.zeros(model.n_features)
 
@@ -157,11 +203,42 @@ class _Search:
         plan, alone = self.schedule, self.alone
         hot = (plan.hot_alone if alone else plan.hot) * self.size
         cool = (plan.cool_alone if alone else plan.cool) * self.spread
-        laws = prior_mean_log_probs(self.model.counts, self.model.n_features)
-        which, at = self.model.counts.index[self.some], np.arange(self.some.size)
+        counts, at = self.model.counts, np.arange(self.some.size)
+        here = RowCounts(counts.laws, counts.index[self.some])
         for noise in np.geomspace(hot, cool, plan.steps_alone if alone else plan.steps):
-            self._sweep(at, float(noise), laws, which)
+            laws = mean_log_probs(here, self.model.n_features, self.rows.sum(axis=1))
+            self._sweep(at, float(noise), laws, here.index)
             self._split_or_merge(float(noise), laws)
+
+    def grow(self, data: Data) -> None:
+        """Let rows ask for features, then bring their counts to what is possible."""
+        here = data.rows(self.some)
+        parameters = rows_buffet.featureless(self.rng, self.likelihood, here)
+        rows, mass = np.zeros((self.some.size, 0), np.int8), 1.0
+        for number in range(self.schedule.growing_sweeps):
+            state = State(rows, np.empty(0), mass, 1.0, np.empty(0), parameters, number)
+            rows = rows_buffet.update(self.rng, self.seed, state, self.likelihood, here)
+            mass = rows_buffet.draw_mass(self.rng, len(rows), rows.shape[1], 1.0)
+            parameters = self.likelihood.update(self.rng, here, rows, parameters)
+        popular = np.argsort(-rows.sum(axis=0), kind="stable")[: self.model.n_features]
+        self.rows[:, : popular.size] = rows[:, popular]
+        self.log_odds = _popularity(self.rows)
+        wanted = self._possible(self.rows.sum(axis=1))
+        for n in np.flatnonzero(self.rows.sum(axis=1) > wanted):
+            on = np.flatnonzero(self.rows[n])
+            self.rows[n, on[wanted[n] :]] = 0  # the least popular ones go
+        noise = float(np.sqrt((parameters.noise_scale**2).mean()))
+        self._fill(np.arange(self.some.size), wanted, noise)
+
+    def _possible(self, ones: IntArray) -> IntArray:
+        """Return for every row the possible count nearest to the one it has."""
+        tables = mean_log_probs(self.model.counts, self.model.n_features)
+        sizes = np.arange(tables.shape[1])
+        nearest = np.empty((len(tables), sizes.size), np.int64)
+        for at, table in enumerate(tables):
+            possible = np.flatnonzero(np.isfinite(table))
+            nearest[at] = possible[np.abs(possible[:, None] - sizes).argmin(axis=0)]
+        return np.asarray(nearest[self.model.counts.index[self.some], ones])
 
     def all_rows(self, data: Data) -> Rows:
         """Return rows for all of the data: those not yet in are filled given the others."""
@@ -261,7 +338,7 @@ def _popularity(rows: Rows) -> FloatArray:
     return np.asarray(np.log((sizes + 1.0 / sizes.size) / (len(rows) - sizes + 1.0)))
 
 
-def _state(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
+def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
     """Return a state with these rows, all else drawn given them."""
     parameters = model.likelihood.first_guess(data, model.n_features)
     for _ in range(5):
@@ -272,7 +349,7 @@ def _state(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> St
         _popularity(rows),
         model.mass or mean,
         model.concentration or 1.0,
-        prior_mean_log_probs(model.counts, model.n_features),
+        mean_log_probs(model.counts, model.n_features),
         parameters,
     )
     return gibbs.finish(rng, state, model, data)[0]._replace(number=0)

@@ -1,0 +1,1 @@
+"""Whether the default sampler finds the features that made the data."""

@@ -1,0 +1,145 @@
+"""Run the study: `python -m experiments.recovery.run`, five minutes; `--quick` for a look.
+
+For every case and seed one chain with default settings: the best of five starts, 100 sweeps of
+warm-up, 100 draws. Rows are read off where a feature is on in more than half of the draws, features
+as the mean of their draws. F1 of the rows after matching features one to one (Hungarian method);
+the number of true features that some found one resembles, |correlation| above 0.95. A chain that begins
+at the truth shows whether the posterior prefers another answer: its log joint stands beside.
+Then the same without staging, and without splits and merges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import linear_sum_assignment
+
+from experiments.recovery.cases import NAMES, Case, load
+from ribp.checks import FloatArray
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.door import as_data
+from ribp.mcmc import capacity, start
+from ribp.mcmc.chain import begin, one_blas_thread, sweeps, warm_up
+from ribp.model import Model
+
+VARIANTS = {
+    "default": start.Schedule(),
+    "not staged": start.Schedule(staged=False),
+    "no splits": start.Schedule(splits=0),
+}
+
+
+class Found(NamedTuple):
+    """What one chain found."""
+
+    f1: float
+    alike: int
+    features: int
+    log_joint: float
+    truth_log_joint: float
+    truth_f1: float
+    seconds: float
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run everything and write it to a folder."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.recovery.run")
+    default = Path(__file__).parent / "results"
+    parser.add_argument("--out", type=Path, default=default, help="folder for what is found")
+    parser.add_argument("--quick", action="store_true", help="one seed, few sweeps")
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    seeds, n_sweeps = (1, 20) if options.quick else (5, 100)
+    console, found = Console(), {}
+    for variant, schedule in VARIANTS.items():
+        table = Table(
+            "case", "F1", "alike", "features", "log joint", "at the truth", "s", title=variant
+        )
+        for name in NAMES:
+            runs = [_run(load(name, seed), seed, n_sweeps, schedule) for seed in range(seeds)]
+            found[f"{variant}: {name}"] = [run._asdict() for run in runs]
+            table.add_row(name, *_columns(runs))
+        console.print(table)
+    path = options.out / "results.json"
+    path.with_suffix(".tmp").write_text(json.dumps(found, indent=1))
+    path.with_suffix(".tmp").replace(path)
+
+
+def _columns(runs: list[Found]) -> list[str]:
+    def words(values: Sequence[Any], form: str) -> str:
+        return " ".join(format(value, form) for value in values)
+
+    return [
+        words([run.f1 for run in runs], ".3f"),
+        words([run.alike for run in runs], "d"),
+        words([run.features for run in runs], "d"),
+        words([run.log_joint for run in runs], ".0f"),
+        words([run.truth_log_joint for run in runs], ".0f"),
+        f"{np.mean([run.seconds for run in runs]):.1f}",
+    ]
+
+
+def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Found:
+    began = time.perf_counter()
+    rng, data = np.random.default_rng(seed), as_data(case.data)
+    likelihood = LinearGaussian(
+        background=case.background, noise_variance=float(np.nanvar(case.data))
+    )
+    grow = case.max_features is None
+    size = case.max_features or capacity.first_guess(case.counts)
+    model = Model(case.counts, size, likelihood)
+    model, state = begin(rng, model, data, grow=grow, schedule=schedule)
+    model, state = warm_up(rng, model, state, data, "gibbs", n_sweeps, grow=grow)
+    rows, features, log_joint = _means(rng, model, state, data, n_sweeps)
+    seconds = time.perf_counter() - began
+    truth = np.pad(case.rows, ((0, 0), (0, model.n_features - case.rows.shape[1])))
+    with one_blas_thread():
+        at_truth = start.from_rows(rng, model, data, truth)
+    _, at_truth = warm_up(rng, model, at_truth, data, "gibbs", n_sweeps // 2)
+    kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
+    on = rows > 0.5
+    alike = 0 if case.components is None else _alike(features[on.any(axis=0)], case.components)
+    return Found(
+        _f1(on, case.rows), alike, int(on.any(axis=0).sum()), log_joint, truth_log_joint,
+        _f1(kept > 0.5, case.rows), seconds,
+    )  # fmt: skip
+
+
+def _means(rng: Any, model: Model, state: Any, data: Any, n_draws: int) -> tuple[Any, Any, float]:
+    """Return means of rows, features and log joint along a chain."""
+    chain = sweeps(rng, model, state, data, "gibbs")
+    rows = np.zeros(state.rows.shape)
+    features, total = np.zeros(state.parameters.features.shape), 0.0
+    for _ in range(n_draws):
+        state = next(chain)
+        rows += state.rows / n_draws
+        features += state.parameters.features / n_draws
+        total += model.log_joint(state, data) / n_draws
+    return rows, features, total
+
+
+def _f1(found: Any, truth: Any) -> float:
+    """Return F1 of the entries, columns matched one to one by their own F1."""
+    both = found.T.astype(float) @ truth
+    sizes = found.sum(axis=0)[:, None] + truth.sum(axis=0)
+    match = linear_sum_assignment(-both / np.maximum(sizes, 1))
+    return float(2 * both[match].sum() / (found.sum() + truth.sum()))
+
+
+def _alike(features: FloatArray, truth: FloatArray) -> int:
+    """Return how many true features have a found one of |correlation| above 0.95."""
+    both = np.abs(np.corrcoef(np.vstack([features, truth]))[: len(features), len(features) :])
+    match = linear_sum_assignment(-np.nan_to_num(both))
+    return int((both[match] > 0.95).sum())
+
+
+if __name__ == "__main__":
+    main()

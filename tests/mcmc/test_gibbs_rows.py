@@ -1,0 +1,158 @@
+"""The sampler with features kept: joint law, broken twins, threads, and a count law learned."""
+
+import numpy as np
+import pytest
+from gibbs_cases import (
+    GAUSSIAN,
+    POISSON,
+    Trial,
+    assert_equal,
+    forgetful,
+    heavier,
+    n_steps,
+    noisier,
+    some,
+)
+from scipy import stats
+
+from ribp import counts
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.base import complete, with_missing
+from ribp.mcmc import gibbs, gibbs_rows
+from ribp.model import Model
+from ribp.testing.goodness import SUITE_RATE, SUITE_TESTS, n_seeds
+
+pytestmark = pytest.mark.jit
+
+CASES = {**GAUSSIAN, **POISSON}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_sweep_keeps_the_joint_law(name):
+    assert Trial(CASES[name], gibbs_rows.update).one_step_agrees(n_seeds(300))
+
+
+@pytest.mark.parametrize("name", some(CASES, ["gap, missing", "counts, background"]))
+def test_data_and_state_in_turn_keep_it(name):
+    assert Trial(CASES[name], gibbs_rows.update).chain_agrees(n_steps())
+
+
+def zeros_for_data(rng, seed, state, model, data):
+    """Update rows as if missing entries had been seen, and were zero."""
+    rows, _ = model.likelihood.sweep_rows(
+        seed, state.number, complete(data.values), state.rows, state.parameters,
+        model.row_laws(state),
+    )  # fmt: skip
+    return gibbs.finish(rng, state._replace(rows=rows), model, data)
+
+
+def stronger(rng, state, model):
+    """Spoil a state: features with a larger mean."""
+    given = state.parameters
+    return state._replace(parameters=given._replace(feature_scale=1.2 * given.feature_scale))
+
+
+@pytest.mark.parametrize(
+    ("name", "update", "spoil"),
+    [
+        ("noise per column", gibbs_rows.update, noisier),
+        ("noise per column", gibbs_rows.update, heavier),
+        ("learned laws", gibbs_rows.update, forgetful),
+        ("counts", gibbs_rows.update, stronger),
+        ("shared noise", zeros_for_data, None),
+        ("counts, fixed mean", zeros_for_data, None),
+    ],
+)
+def test_broken_twins_are_caught(name, update, spoil):
+    broken = Trial(CASES[name], update, spoil) if spoil else Trial(CASES[name], update)
+    assert not broken.one_step_agrees(600)
+
+
+# Repeatable, whatever the threads
+
+MANY = 1300  # more than two blocks of rows
+LAWS = counts.by_group(
+    {"a": counts.learned([1.0] * 4), "b": counts.table([0, 0.5, 0, 0.5])}, list("ab") * (MANY // 2)
+)
+LIKELIHOODS = {
+    "gaussian": (LinearGaussian(background=True), 0.0),
+    "gaussian, missing": (LinearGaussian(), 0.3),
+    "counts": (PoissonCounts(background=True), 0.0),
+    "counts, missing": (PoissonCounts(background=True), 0.3),
+}
+
+
+def chain(name, seed, n_threads):
+    likelihood, share = LIKELIHOODS[name]
+    model = Model(LAWS, 5, likelihood)
+    rng = np.random.default_rng(0)
+    state, values = model.simulate(rng, 4)
+    data = with_missing(np.where(rng.random(values.shape) < share, np.nan, values))
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        state, _ = gibbs_rows.update(rng, np.uint64(seed), state, model, data, n_threads=n_threads)
+    return state
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_same_seed_same_draws_on_one_thread_or_two(name):
+    first = chain(name, 3, 1)
+    assert_equal(first, chain(name, 3, 1))
+    assert_equal(first, chain(name, 3, 2))
+    with pytest.raises(AssertionError):
+        assert_equal(first, chain(name, 4, 1))
+
+
+# A count law that nobody knows
+
+TRUTH = np.array([0.1, 0.4, 0.0, 0.3, 0.15, 0.05])
+BASE = np.full(7, 0.5)
+DRAWS = 60
+
+
+def learned_law(spoil=lambda rng, state, model: state):
+    """Return draws of a law learned from 2000 rows of six clear features, and the rows' counts.
+
+    The chain starts with the right features, and rows that know nothing of the data.
+    """
+    rng = np.random.default_rng(0)
+    likelihood = LinearGaussian(noise_scale=0.3, feature_scale=3.0)
+    model = Model(counts.as_row_counts(counts.learned(BASE), 2000), 6, likelihood)
+    state, _ = model.simulate(rng, 60)
+    with np.errstate(divide="ignore"):
+        rows = model.draw_rows(rng, np.zeros(6), np.log([[*TRUTH, 0.0]]))
+    values = likelihood.draw_data(rng, rows, state.parameters)
+    state = state._replace(log_odds=np.zeros(6))
+    found = []
+    for sweep in range(10 + DRAWS):
+        state, _ = gibbs_rows.update(rng, np.uint64(1), state, model, complete(values))
+        state = spoil(rng, state, model)
+        if sweep >= 10:
+            found.append(np.exp(state.count_log_probs[0]))
+    return np.array(found), np.bincount(rows.sum(axis=1), minlength=7)
+
+
+def z_scores(found, histogram):
+    """Return how far the mean law is from that of the rows' Dirichlet posterior, and from f.
+
+    Draws of the law are independent given the rows, and of these the data leave no doubt.
+    """
+    shape = BASE + histogram
+    mean, total = shape / shape.sum(), shape.sum()
+    variance = mean * (1 - mean) / (total + 1)
+    error = found.mean(axis=0) - mean
+    off = found.mean(axis=0) - np.append(TRUTH, 0.0)
+    bias = np.abs(mean - histogram / histogram.sum())  # what the base adds
+    return error / np.sqrt(variance / len(found)), (np.abs(off) - bias) / np.sqrt(2 * variance)
+
+
+def test_a_learned_law_is_recovered():
+    bound = stats.norm.isf(SUITE_RATE / SUITE_TESTS / 2)
+    found, histogram = learned_law()
+    from_rows, from_truth = z_scores(found, histogram)
+    assert np.abs(from_rows).max() < bound
+    assert from_truth.max() < bound
+    # A broken twin: laws drawn from the prior.
+    from_rows, from_truth = z_scores(learned_law(forgetful)[0], histogram)
+    assert np.abs(from_rows).max() > bound
+    assert from_truth.max() > bound
