@@ -5,68 +5,151 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
+from scipy.special import expit, gammaln
 
 from ribp import counts
-from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.base import complete, with_missing
 from ribp.model import Model
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
 
+FEATURES, DIMS = 3, 2
 LAWS = counts.by_group(
     {"a": counts.learned([1.0, 2.0, 1.0]), "b": counts.uniform(0, 2)}, list("abba")
 )
+HIDDEN = np.array([[0, 0], [1, 0], [0, 1], [0, 0]], bool)
 
 
 def esp(log_odds, k):
     """Return e_k by summing over all sets."""
-    sets = itertools.combinations(np.exp(log_odds), k)
-    return sum(math.prod(chosen) for chosen in sets)
+    return sum(math.prod(chosen) for chosen in itertools.combinations(np.exp(log_odds), k))
 
 
-@pytest.mark.parametrize("weights", ["weak-limit", "size-ordered", "gamma-odds"])
-def test_log_joint_term_by_term(weights):
-    rng = np.random.default_rng(0)
-    model = Model(LAWS, 3, LinearGaussian(), None, None, weights)
-    state, values = model.simulate(rng, 2)
-    data = complete(values)
-    expected = model.likelihood.log_joint(data, state.rows, state.parameters)
-    prior = model.weight_prior(state.mass, state.concentration)
-    expected += prior.log_density(state.log_odds)
-    for n, z in enumerate(state.rows):
+def log_weights(name, theta, mass, c):
+    """Return the log density of the log-odds by the definition of each prior."""
+    a, pi = c * mass / FEATURES, expit(theta)
+    if name == "weak-limit":
+        return (stats.beta(a, c - a).logpdf(pi) + np.log(pi * (1 - pi))).sum()
+    if name == "gamma-odds":
+        return (stats.gamma(a, scale=1 / c).logpdf(np.exp(theta)) + theta).sum()
+    levy = np.log(c * mass) - c * np.logaddexp(0, theta)
+    above = integrate.quad(lambda x: c * mass / x * (1 - x) ** (c - 1), pi.min(), 1)[0]
+    return levy.sum() - above - gammaln(FEATURES + 1)
+
+
+def log_gaussian(values, rows, given):
+    """Return log p(X, scales | Z), scales as logarithms, column by column."""
+    total = 0.0
+    for x, s in zip(values.T, given.noise_scale, strict=True):
+        seen = ~np.isnan(x)
+        z = rows[seen].astype(float)
+        covariance = s**2 * (np.eye(len(z)) + given.feature_scale**2 * z @ z.T)
+        total += stats.multivariate_normal(np.zeros(len(z)), covariance).logpdf(x[seen])
+    for scale in (*given.noise_scale, given.feature_scale):
+        total += stats.invgamma(2, scale=0.5).logpdf(scale**2) + math.log(2 * scale**2)
+    return total
+
+
+def log_poisson(values, rows, given):
+    """Return log p(X, A, m | Z), m as its logarithm; features of nobody say nothing."""
+    rates, seen = rows @ given.features + given.background, ~np.isnan(values)
+    m, known = given.feature_scale, [*given.features[rows.any(axis=0)], given.background]
+    total = stats.poisson(rates[seen]).logpmf(values[seen]).sum()
+    total += stats.gamma(0.5, scale=m / 0.5).logpdf(known).sum()
+    return total + stats.invgamma(2).logpdf(m) + math.log(m)
+
+
+def log_rows(rows, log_odds, log_probs):
+    """Return log p(Z | weights, laws), row by row."""
+    value = 0.0
+    for z, law in zip(rows, LAWS.index, strict=True):
         k = int(z.sum())
-        expected += state.count_log_probs[LAWS.index[n], k]
-        expected += z @ state.log_odds - math.log(esp(state.log_odds, k))
-    learned = next(j for j, law in enumerate(LAWS.laws) if isinstance(law, counts.Learned))
-    table = np.exp(state.count_log_probs[learned][:3])
-    expected += stats.dirichlet([1.0, 2.0, 1.0]).logpdf(table / table.sum())
-    expected += stats.expon.logpdf(state.mass) + math.log(state.mass)
-    c = state.concentration
-    expected += stats.gamma(2, scale=0.5).logpdf(c) + math.log(c) + math.log(1.0)
-    assert model.log_joint(state, data) == pytest.approx(expected, abs=1e-9)
+        value += log_probs[law, k] + z @ log_odds - math.log(esp(log_odds, k))
+    return value
+
+
+@pytest.mark.parametrize("hidden", [np.zeros_like(HIDDEN), HIDDEN])
+@pytest.mark.parametrize("weights", ["weak-limit", "size-ordered", "gamma-odds"])
+@pytest.mark.parametrize(
+    ("likelihood", "log_likelihood"),
+    [(LinearGaussian(), log_gaussian), (PoissonCounts(background=True), log_poisson)],
+)
+def test_log_joint_term_by_term(likelihood, log_likelihood, weights, hidden):
+    model = Model(LAWS, FEATURES, likelihood, None, None, weights)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        state, values = model.simulate(rng, DIMS)
+        theta, mass, c = rng.normal(-1, 1.5, FEATURES), 0.3 + seed / 3, 0.6 + seed / 2
+        state = state._replace(log_odds=theta, mass=mass, concentration=c)
+        values[hidden] = np.nan
+        expected = log_likelihood(values, state.rows, state.parameters)
+        expected += log_rows(state.rows, theta, state.count_log_probs)
+        expected += log_weights(weights, theta, mass, c)
+        table = np.exp(state.count_log_probs[0])
+        assert table[3] == 0.0
+        expected += stats.dirichlet([1.0, 2.0, 1.0]).logpdf(table[:3] / table.sum())
+        expected += stats.expon.logpdf(mass) + math.log(mass)  # that of mass < I, but a constant
+        expected += stats.gamma(2, scale=0.5).logpdf(c) + math.log(c)
+        assert model.log_joint(state, with_missing(values)) == pytest.approx(expected, abs=1e-8)
+
+
+def test_what_is_fixed_has_no_density():
+    free = Model(LAWS, FEATURES, LinearGaussian(), None, None)
+    state, values = free.simulate(np.random.default_rng(0), DIMS)
+    fixed = Model(LAWS, FEATURES, LinearGaussian(), state.mass, state.concentration)
+    density = stats.gamma(2, scale=0.5).logpdf(state.concentration) + math.log(state.concentration)
+    density += math.log(state.mass) - state.mass
+    data = complete(values)
+    assert free.log_joint(state, data) - fixed.log_joint(state, data) == pytest.approx(density)
+    again = fixed.draw_prior(np.random.default_rng(1), DIMS)
+    assert (again.mass, again.concentration) == (state.mass, state.concentration)
 
 
 @pytest.mark.jit
 def test_simulated_states_have_their_marginals():
-    model = Model(LAWS, 3, LinearGaussian(), None, None)
+    model = Model(LAWS, FEATURES, LinearGaussian(), None, None)
     rng = np.random.default_rng(1)
-    states = [model.simulate(rng, 2)[0] for _ in range(3000)]
+    states = [model.simulate(rng, DIMS)[0] for _ in range(n_seeds(2000))]
     mass = np.array([state.mass for state in states])
-    assert mass.max() < 3
-    truncated = stats.truncexpon(3)
-    assert agrees(mean_p_value(mass, truncated.mean()))
-    assert not agrees(mean_p_value(mass, 1.0))
-    assert agrees(mean_p_value([state.concentration for state in states], 1.0))
-    first = np.array([state.rows[0].sum() for state in states])
-    assert agrees(mean_p_value(first == 1, 0.5))
-    second = np.array([state.rows[1].sum() for state in states])
-    assert agrees(mean_p_value(second, 1.0))
+    assert mass.max() < FEATURES
+    assert agrees(mean_p_value(mass, stats.truncexpon(FEATURES).mean()))
+    assert not agrees(mean_p_value(mass, 1.0))  # that of an exponential law without an end
+    c = np.array([state.concentration for state in states])
+    assert agrees(mean_p_value(c, 1.0))
+    assert agrees(mean_p_value(c**2, 1.5))
+    ones = np.array([state.rows.sum(axis=1) for state in states])
+    assert agrees(frequencies_p_value(np.bincount(ones[:, 0], minlength=4), [1, 2, 1, 0]))
+    assert agrees(frequencies_p_value(np.bincount(ones[:, 1], minlength=4), [1, 1, 1, 0]))
+    # Rows of one learned law share one table: E f_k^2 = b (b + 1)/20; known laws are independent.
+    assert agrees(mean_p_value(ones[:, 0] == ones[:, 3], (2 + 6 + 2) / 20))
+    assert not agrees(mean_p_value(ones[:, 0] == ones[:, 3], (1 + 4 + 1) / 16))
+    assert agrees(mean_p_value(ones[:, 1] == ones[:, 2], 1 / 3))
+
+
+@pytest.mark.jit
+def test_simulated_rows_have_the_law_of_rows():
+    """Rows given weights and laws, all of {0,1}^I at once."""
+    model, rng = Model(LAWS, FEATURES, LinearGaussian()), np.random.default_rng(0)
+    theta = np.array([0.5, -1.0, 0.2])
+    with np.errstate(divide="ignore"):
+        log_probs = np.log([[0.2, 0.5, 0.3, 0.0], [0.1, 0.2, 0.3, 0.4]])
+    drawn = np.array([model.draw_rows(rng, theta, log_probs) for _ in range(n_seeds(2000))])
+    codes = drawn @ (1 << np.arange(FEATURES))
+    every = np.array(list(itertools.product([0, 1], repeat=FEATURES)))[:, ::-1]
+    for n, law in enumerate(LAWS.index):
+        log_p = [
+            log_probs[law, z.sum()] + z @ theta - math.log(esp(theta, int(z.sum()))) for z in every
+        ]
+        seen = np.bincount(codes[:, n], minlength=8)
+        assert agrees(frequencies_p_value(seen, np.exp(log_p)))
+        assert not agrees(frequencies_p_value(seen, np.exp(log_p)[::-1]))
 
 
 def test_laws_with_a_gap_ask_for_whole_rows():
     laws = counts.by_row([counts.table([0, 0.5, 0, 0.5]), counts.uniform(0, 2)])
-    model = Model(laws, 3, LinearGaussian())
-    state, _ = model.simulate(np.random.default_rng(0), 2)
+    model = Model(laws, FEATURES, LinearGaussian())
+    state, _ = model.simulate(np.random.default_rng(0), DIMS)
     np.testing.assert_array_equal(model.row_laws(state).whole, [True, False])
     some = model.on_rows(np.array([1]))
     assert len(some.counts) == 1

@@ -211,5 +211,16 @@ def test_a_short_sweep_without_the_compiler():
 
 
 @pytest.mark.jit
+def test_the_best_of_several_starts_finds_the_features():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((150, 4)) < 0.4).astype(np.int8)
+    data = complete(truth @ rng.normal(0, 2, (4, 15)) + 0.3 * rng.normal(size=(150, 15)))
+    model = ibp_gibbs.BuffetModel(150, LinearGaussian())
+    state = ibp_gibbs.best_start(rng, model, data, 3)
+    both = np.abs(np.corrcoef(state.rows.T, truth.T)[: state.rows.shape[1], -4:])
+    assert (both.max(axis=0) > 0.95).all()
+
+
+@pytest.mark.jit
 def test_same_seed_same_chain():
     assert chain(HOLES, FIXED, 0.6, 1.4, 50, 3) == chain(HOLES, FIXED, 0.6, 1.4, 50, 3)

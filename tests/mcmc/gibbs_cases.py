@@ -77,6 +77,8 @@ POISSON = {
     "counts, column": case(POINTS, PoissonCounts(background=True), "weak-limit", COLUMN),
 }
 
+CASES = GAUSSIAN | POISSON
+
 
 class Seen(NamedTuple):
     """A state and the data it was drawn with."""

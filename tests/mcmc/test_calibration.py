@@ -1,8 +1,7 @@
-"""Simulation-based calibration: whole fits, from a start that does not know the truth."""
+"""Whole chains, started from the prior, are calibrated: the truth is one draw among others."""
 
-import numpy as np
 import pytest
-from gibbs_cases import GAUSSIAN, POISSON, Trial
+from gibbs_cases import CASES, DIMS, Seen, Trial
 
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.testing.calibration import chain_fit, rank_p_values
@@ -10,57 +9,48 @@ from ribp.testing.goodness import agrees, n_seeds
 
 pytestmark = pytest.mark.jit
 
-CASES = {
-    "gibbs": (GAUSSIAN["background"], gibbs.update),
-    "gibbs, learned law": (GAUSSIAN["learned laws, missing"], gibbs.update),
-    "gibbs-rows": (GAUSSIAN["gap, missing"], gibbs_rows.update),
-    "gibbs-rows, counts": (POISSON["counts, background"], gibbs_rows.update),
-}
+PATIENT = n_seeds(1) > 1
+# The mass is the last to forget: its correlation is a half after six sweeps, a fifth after twenty.
+# With sixty replicates ranks are only sorted into halves, for which that does not matter.
+REPLICATES, WARMUP, THIN = (200, 40, 20) if PATIENT else (60, 10, 1)
 
 
-def calibration_p_values(case, sampler, n_replicates, spoil=lambda rng, state, model: state):
-    trial = Trial(case, sampler, spoil)
+def calibrated(name, update, spoil=None):
+    """Return whether the ranks of all statistics are uniform."""
+    model, honest = CASES[name].model, Trial(CASES[name], update)
+    tried = Trial(CASES[name], update, spoil) if spoil else honest
 
     def start(rng, data):
-        return trial.simulate(rng)[0]._replace(data=data)
+        return Seen(model.draw_prior(rng, DIMS), data)
 
-    fit = chain_fit(start, trial.update, n_warmup=40, n_thin=4)
-    return rank_p_values(
-        trial.simulate, fit, quantities, n_replicates=n_replicates, n_draws=19, seed=3
+    found = rank_p_values(
+        honest.simulate,
+        chain_fit(start, tried.update, n_warmup=WARMUP, n_thin=THIN),
+        honest.statistics,
+        n_replicates=REPLICATES,
+        n_draws=19,
+        seed=0,
     )
+    return all(map(agrees, found))
 
 
-def quantities(seen):
-    """Return numbers that a fit is asked for, of rows, weights, laws and scales."""
-    state = seen.state
+@pytest.mark.parametrize(
+    ("name", "update"),
+    [
+        ("learned laws, missing", gibbs.update),
+        ("learned laws, missing", gibbs_rows.update),
+        ("counts, background", gibbs_rows.update),
+        *([("gap, missing", gibbs.update), ("counts", gibbs_rows.update)] if PATIENT else []),
+    ],
+)
+def test_ranks_are_uniform(name, update):
+    assert calibrated(name, update)
+
+
+def too_noisy(rng, state, model):
     given = state.parameters
-    return [
-        state.rows.any(axis=0).sum(),
-        (state.rows[0] * state.rows[1]).sum(),
-        np.logaddexp.reduce(state.log_odds),
-        state.mass * state.concentration,
-        given.feature_scale,
-        (state.rows @ given.features + given.background)[2, 1],
-    ]
+    return state._replace(parameters=given._replace(noise_scale=1.4 * given.noise_scale))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_fits_are_calibrated(name):
-    case, sampler = CASES[name]
-    n_replicates = 250 if n_seeds(1) > 1 else 60
-    assert all(map(agrees, calibration_p_values(case, sampler, n_replicates)))
-
-
-def larger(rng, state, model):
-    """Spoil a state: noise and features a third larger."""
-    given = state.parameters
-    return state._replace(
-        parameters=given._replace(
-            noise_scale=1.3 * given.noise_scale, feature_scale=1.3 * given.feature_scale
-        )
-    )
-
-
-def test_fits_that_are_not_are_caught():
-    case, sampler = CASES["gibbs"]
-    assert not all(map(agrees, calibration_p_values(case, sampler, 80, larger)))
+def test_a_broken_twin_is_caught():
+    assert not calibrated("learned laws, missing", gibbs.update, too_noisy)

@@ -75,7 +75,7 @@ def test_rows_cross_a_gap(monkeypatch):
 @pytest.mark.parametrize("name", ["background", "gap, missing", "learned laws"])
 def test_same_seed_same_draws(name):
     def chain(seed):
-        model, missing = GAUSSIAN[name]
+        model, _ = GAUSSIAN[name]
         rng = np.random.default_rng(seed)
         state, values = model.simulate(np.random.default_rng(0), 3)
         data = Trial(GAUSSIAN[name], gibbs.update).observe(values)

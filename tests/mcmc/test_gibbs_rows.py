@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from gibbs_cases import (
-    GAUSSIAN,
-    POISSON,
+    CASES,
     Trial,
     assert_equal,
     forgetful,
@@ -23,8 +22,6 @@ from ribp.model import Model
 from ribp.testing.goodness import SUITE_RATE, SUITE_TESTS, n_seeds
 
 pytestmark = pytest.mark.jit
-
-CASES = {**GAUSSIAN, **POISSON}
 
 
 @pytest.mark.parametrize("name", CASES)

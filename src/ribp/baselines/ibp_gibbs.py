@@ -21,8 +21,11 @@ from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import rows_buffet
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
+from ribp.rng import kernel_seed
 
-__all__ = ["BuffetModel", "start", "update"]
+__all__ = ["BuffetModel", "best_start", "start", "update"]
+
+_GROWING = 40  # sweeps of a chain before it is compared with others
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,19 @@ def start(rng: np.random.Generator, model: BuffetModel, data: Data) -> State:
     rows = np.zeros((model.n_rows, 0), np.int8)
     parameters = rows_buffet.featureless(rng, model.likelihood, data)
     return model._state(rng, rows, model.mass or 1.0, parameters, 0)
+
+
+def best_start(
+    rng: np.random.Generator, model: BuffetModel, data: Data, n_starts: int = 4
+) -> State:
+    """Return the one of several short chains from `start` that ends at the highest log joint."""
+    ends = []
+    for _ in range(n_starts):
+        state, seed = start(rng, model, data), kernel_seed(rng)
+        for _ in range(_GROWING):
+            state = update(rng, seed, state, model, data)
+        ends.append(state._replace(number=0))
+    return max(ends, key=lambda state: model.log_joint(state, data))
 
 
 def update(

@@ -130,7 +130,7 @@ def sweep(
         for i in range(free):
             sizes[i] += z[i]
             changed = changed or z[i] != before[i]
-        if size < dims:
+        if changed and size < dims:
             impute(seed, number, n, x, seen, before, z, cov, mean, gram, work, residual, q, d)
         elif changed:
             put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)

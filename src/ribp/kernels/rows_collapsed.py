@@ -28,7 +28,8 @@ on, that no law counts.
 **Missing entries** are filled, and a row's own fills never enter the update of its own z. The sums
 over columns above then run over the row's observed columns only, C losing the others' share; once z
 is drawn, the missing entries are drawn from their predictive law N(z M-, 1+q). That is one Gibbs
-step for (z, missing x) given the other rows.
+step for (z, missing x) given the other rows. Where z comes out as it was the fills may stay: the
+new z did not look at them, so given z they have that law already.
 """
 
 from __future__ import annotations
@@ -275,7 +276,7 @@ def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, wh
     Row n has the prior table ``tables[which[n]]`` (log f(k) - log e_k, k = 0 .. I, -inf where f is
     zero). Flips are left out for rows whose law has no two neighbouring counts. `cov` = S, `mean` =
     M' and `gram` = M M' are those of all rows, and are kept up to date. `observed` is empty for
-    complete data; otherwise the entries of `data` that are not observed are drawn anew.
+    complete data; otherwise entries of `data` that are not observed are drawn anew with their row.
     """
     n_rows, width = rows.shape
     dims, features = data.shape[1], theta.shape[0]
@@ -331,7 +332,7 @@ def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, wh
         for i in range(features):
             changed = changed or z[i] != before[i]
         changes += changed
-        if size < dims:
+        if changed and size < dims:
             impute(seed, number, n, x, seen, before, z, cov, mean, gram, work, residual, q, d)
         elif changed:
             put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)

@@ -116,7 +116,7 @@ def _kinds(model: Model, schedule: Schedule) -> list[Kind]:
         found += [partial(_searched, staged=True)] * 2
     tables = mean_log_probs(model.counts, model.n_features)
     if (np.isfinite(tables).sum(axis=1) >= _WIDE).all():
-        found.append(_grown)
+        found += [_grown] * 3
     return [*found, annealed]
 
 

@@ -1,0 +1,78 @@
+"""The augmented sampler and `gibbs` have one posterior: twelve chords, heard with three ears.
+
+The augmented sampler has no truncation and no weights; `gibbs` has the eighty largest atoms of the
+beta process. Concentration and mass are chosen so that few rows are discarded.
+"""
+
+import numpy as np
+import pytest
+
+from ribp import counts
+from ribp.datasets import load_chords, scaled
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import complete
+from ribp.mcmc import augmented, gibbs
+from ribp.mcmc.chain import one_blas_thread
+from ribp.mcmc.split_merge import log_marginal
+from ribp.model import Model
+from ribp.testing.goodness import agrees, n_seeds, two_sample_p_value
+
+pytestmark = pytest.mark.jit
+
+CONCENTRATION, NOISE, SIZE = 2.5, 0.8, 1.0
+
+
+def twelve_chords():
+    chords = load_chords()
+    at = np.r_[0:4, np.flatnonzero(chords.counts == 3)[::28][:8]]
+    ears = np.random.default_rng(0).normal(size=(100, 3)) / 10
+    data = np.ascontiguousarray(scaled(np.sqrt(chords.spectra))[at] @ ears)
+    return data, counts.as_row_counts(chords.counts[at], 12)
+
+
+def statistics(rows):
+    rows = rows.astype(int)
+    sizes, shared = rows.sum(axis=0), rows @ rows.T
+    pairs = shared[np.triu_indices(12, 1)]
+    return [(sizes > 0).sum(), pairs.mean(), shared[0, 1], (sizes == 1).sum(), (sizes > 3).sum()]
+
+
+def by_augmentation(n_sweeps, mass):
+    data, laws = twelve_chords()
+    rng = np.random.default_rng(1)
+
+    def log_likelihood(rows):
+        return log_marginal(data / NOISE, rows.astype(float), SIZE / NOISE)
+
+    state, found = augmented.draw_prior(rng, laws, mass, CONCENTRATION), []
+    for _ in range(n_sweeps):
+        state, _ = augmented.update(
+            rng, state, laws, CONCENTRATION, log_likelihood, learn_mass=False
+        )
+        found.append(statistics(state.rows))
+    return batches(found)
+
+
+def by_gibbs(n_sweeps, mass):
+    data, laws = twelve_chords()
+    likelihood = LinearGaussian(shared=True, noise_scale=NOISE, feature_scale=SIZE)
+    model = Model(laws, 80, likelihood, mass, CONCENTRATION, "size-ordered")
+    rng, found = np.random.default_rng(2), []
+    state, _ = model.simulate(rng, 3)
+    for _ in range(n_sweeps):
+        state, _ = gibbs.update(rng, np.uint64(2), state, model, complete(data))
+        found.append(statistics(state.rows))
+    return batches(found)
+
+
+def batches(found):
+    found = np.array(found[len(found) // 8 :], float)
+    return np.array([part.mean(axis=0) for part in np.array_split(found, 20)])
+
+
+def test_two_samplers_one_posterior():
+    with one_blas_thread():
+        one = by_augmentation(n_seeds(160), 4.0)
+        same, other = by_gibbs(n_seeds(800), 4.0), by_gibbs(n_seeds(800), 1.0)
+    assert all(agrees(two_sample_p_value(a, b)) for a, b in zip(one.T, same.T, strict=True))
+    assert not all(agrees(two_sample_p_value(a, b)) for a, b in zip(one.T, other.T, strict=True))
