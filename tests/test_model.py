@@ -9,6 +9,7 @@ from scipy import integrate, stats
 from scipy.special import expit, gammaln
 
 from ribp import counts
+from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete, with_missing
 from ribp.model import Model
@@ -154,3 +155,32 @@ def test_laws_with_a_gap_ask_for_whole_rows():
     some = model.on_rows(np.array([1]))
     assert len(some.counts) == 1
     assert some.counts[0] == counts.uniform(0, 2)
+
+
+ZEROS = np.zeros((3, 2))
+
+
+@pytest.mark.parametrize(
+    ("laws", "likelihood", "values", "words"),
+    [
+        (counts.as_row_counts(counts.exactly(1), 2), LinearGaussian(), ZEROS, "3 rows.*2 laws"),
+        (
+            counts.as_row_counts(counts.exactly(9), 3),
+            LinearGaussian(),
+            ZEROS,
+            "max_features=4.*exactly.9.*9 or more",
+        ),
+        (counts.as_row_counts(counts.exactly(1), 3), PoissonCounts(), ZEROS - 1, "counts .0, 1"),
+        (counts.as_row_counts([1, 0, 1], 3), PoissonCounts(), ZEROS + 1, "row 1.*background"),
+    ],
+)
+def test_what_cannot_be_is_refused(laws, likelihood, values, words):
+    with pytest.raises(InputError, match=words):
+        Model(laws, 4, likelihood).check(complete(values))
+
+
+def test_what_can_be_is_not():
+    laws = counts.as_row_counts([1, 0, 1], 3)
+    Model(laws, 4, PoissonCounts()).check(complete(ZEROS))
+    Model(laws, 4, PoissonCounts(background=True)).check(complete(ZEROS + 1))
+    Model(laws, 4, LinearGaussian()).check(complete(ZEROS + 1))

@@ -18,7 +18,9 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
+from ribp.errors import InputError
 from ribp.likelihoods.base import Data, Likelihood, RowLaws, Rows
+from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.rows_kept import needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
@@ -70,6 +72,41 @@ class Model:
     mass: float | None = None
     concentration: float | None = 1.0
     weights: str = "weak-limit"
+
+    def check(self, data: Data) -> None:
+        """Raise an `InputError` if no rows could obey the count laws, or give these data."""
+        n_rows = len(data.values)
+        if len(self.counts) != n_rows:
+            raise InputError(
+                "counts",
+                f"must have one law for each of the {n_rows} rows of X",
+                f"{len(self.counts)} laws",
+                "Pass one law for all rows, or one for each.",
+            )
+        for law in self.counts.laws:
+            if not np.isfinite(law.log_probs(self.n_features)).any():
+                raise InputError(
+                    "counts",
+                    f"must be possible with max_features={self.n_features}",
+                    law,
+                    f"Set max_features to {law.smallest} or more, or change the law.",
+                )
+        self.likelihood.check(data)
+        self._check_empty_rows(data)
+
+    def _check_empty_rows(self, data: Data) -> None:
+        """Rows that must be empty can only be zero where rates add up and nothing is added."""
+        if self.likelihood.background or isinstance(self.likelihood, LinearGaussian):
+            return
+        empty = np.array([law.largest == 0 for law in self.counts.laws])[self.counts.index]
+        wrong = np.flatnonzero(empty & (data.values > 0).any(axis=1))
+        if wrong.size:
+            raise InputError(
+                "counts",
+                "must let a row have a feature if it is not all zero",
+                f"row {wrong[0]}, which must have none",
+                "Set background=True, or change its law.",
+            )
 
     def weight_prior(self, mass: float, concentration: float) -> WeightPrior:
         """Return the prior of the log-odds."""

@@ -72,7 +72,7 @@ def batches(found):
 
 def test_two_samplers_one_posterior():
     with one_blas_thread():
-        one = by_augmentation(n_seeds(160), 4.0)
-        same, other = by_gibbs(n_seeds(800), 4.0), by_gibbs(n_seeds(800), 1.0)
+        one = by_augmentation(n_seeds(120), 4.0)
+        same, other = by_gibbs(n_seeds(500), 4.0), by_gibbs(n_seeds(500), 1.0)
     assert all(agrees(two_sample_p_value(a, b)) for a, b in zip(one.T, same.T, strict=True))
     assert not all(agrees(two_sample_p_value(a, b)) for a, b in zip(one.T, other.T, strict=True))

@@ -10,6 +10,7 @@ from ribp.errors import InputError
 from ribp.kernels import rows_collapsed as kernel
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.door import as_data
 from ribp.mcmc import capacity, start
 from ribp.mcmc.chain import begin, sweeps, warm_up
 from ribp.mcmc.rows_collapsed import summarise
@@ -152,3 +153,29 @@ def test_counts_cannot_be_integrated_out():
     state, values = model.simulate(rng, 2)
     with pytest.raises(InputError, match="gibbs-rows"):
         next(sweeps(rng, model, state, complete(values), "gibbs"))
+
+
+ODD = {
+    "one row": np.array([[1.0, 2.0, 3.0]]),
+    "one column": np.arange(6.0)[:, None],
+    "constant": np.full((5, 3), 2.0),
+    "constant column": np.column_stack([np.ones(6), np.arange(6.0)]),
+    "nothing observed": np.full((4, 3), np.nan),
+    "large": 1e8 * np.random.default_rng(0).normal(size=(6, 3)),
+    "small": 1e-8 * np.random.default_rng(0).normal(size=(6, 3)),
+}
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("method", ["gibbs", "gibbs-rows"])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_data_are_no_trouble(name, method):
+    data, rng = as_data(ODD[name]), np.random.default_rng(0)
+    variance = float(np.nan_to_num(data.values.var())) or 1.0
+    likelihood = LinearGaussian(noise_variance=variance)
+    laws = counts.as_row_counts(counts.uniform(0, 2), len(data.values))
+    model, state = begin(rng, Model(laws, 5, likelihood), data, n_starts=2, schedule=QUICK)
+    model, state = warm_up(rng, model, state, data, method, 5, grow=True)
+    assert np.isfinite(model.log_joint(state, data))
+    assert np.isfinite(state.parameters.features).all()
+    assert (state.parameters.noise_scale > 0).all()

@@ -41,6 +41,7 @@ def begin(
     schedule: Schedule = DEFAULT,
 ) -> tuple[Model, State]:
     """Return a first state, and the model, with more features if `grow` and all were needed."""
+    model.check(data)
     with one_blas_thread():
         for _ in range(_MOST_GROWTH if grow else 0):
             state = best_start(rng, model, data, 1, schedule)
