@@ -3,7 +3,8 @@
 Linear algebra stays on one thread, as in fits: matrices are small, and workers share the cores.
 """
 
-import numpy as np  # noqa: F401  (loads the library that is to be limited)
+import numpy as np  # noqa: F401  (loads a library that is to be limited)
+import scipy.linalg  # noqa: F401  (the same)
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 

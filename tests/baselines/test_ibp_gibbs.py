@@ -208,6 +208,10 @@ def test_a_short_sweep_without_the_compiler():
             state = ibp_gibbs.update(rng, np.uint64(1), state, model, data)
             assert state.rows.any(axis=0).all()
     assert math.isfinite(model.log_joint(state, data))
+    nothing = ibp_gibbs.BuffetModel(N, FIXED, 1e-9)
+    state = ibp_gibbs.start(rng, nothing, complete(0 * X))
+    state = ibp_gibbs.update(rng, np.uint64(1), state, nothing, complete(0 * X))
+    assert state.rows.shape == (N, 0)
 
 
 @pytest.mark.jit

@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from ribp import counts
-from ribp.counts.tables import draw_log_probs, log_prior, prior_log_probs
+from ribp.counts.tables import draw_log_probs, log_prior, mean_log_probs, prior_log_probs
 from ribp.errors import InputError
 from ribp.testing.goodness import agrees, mean_p_value
 
@@ -118,3 +118,16 @@ def recovered(shift=0):
 def test_a_learned_law_recovers_the_truth():
     assert recovered()
     assert not recovered(shift=1)  # the broken twin: one feature too many in every row
+
+
+def test_means_of_learned_laws():
+    """Known laws stay; a learned one is at the mean of its Dirichlet law, with rows or without."""
+    laws = counts.by_group(
+        {"a": counts.uniform(1, 2), "b": counts.learned([1.0, 0.0, 3.0])}, list("abb")
+    )
+    without = mean_log_probs(laws, 4)
+    np.testing.assert_allclose(np.exp(without[0]), [0, 0.5, 0.5, 0, 0])
+    np.testing.assert_allclose(np.exp(without[1]), [0.25, 0, 0.75, 0, 0])
+    given = mean_log_probs(laws, 4, np.array([1, 0, 2]))
+    np.testing.assert_array_equal(given[0], without[0])
+    np.testing.assert_allclose(np.exp(given[1]), [2 / 6, 0, 4 / 6, 0, 0])

@@ -8,11 +8,11 @@ matrices are small, and a second thread makes a sweep slower, not faster.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ribp.likelihoods.base import Data
 from ribp.mcmc import capacity, gibbs, gibbs_rows
@@ -25,10 +25,20 @@ __all__ = ["METHODS", "begin", "one_blas_thread", "sweeps", "warm_up"]
 Update = Callable[..., tuple[State, Any]]
 
 METHODS: dict[str, Update] = {"gibbs": gibbs.update, "gibbs-rows": gibbs_rows.update}
-one_blas_thread = partial(threadpool_limits, limits=1, user_api="blas")
 
 _MOST_GROWTH = 6  # times, each by half
 _CHECK_EVERY = 20  # sweeps
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find the libraries for linear algebra once: that takes longer than a small sweep."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """Return a context in which linear algebra stays on one thread."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 def begin(
