@@ -67,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found[f"{variant}: {name}"] = [run._asdict() for run in runs]
             table.add_row(name, *_columns(runs))
         console.print(table)
-    path = options.out / "results.json"
-    path.with_suffix(".tmp").write_text(json.dumps(found, indent=1))
-    path.with_suffix(".tmp").replace(path)
+        path = options.out / "results.json"  # after each variant: they take minutes
+        path.with_suffix(".tmp").write_text(json.dumps(found, indent=1) + "\n")
+        path.with_suffix(".tmp").replace(path)
 
 
 def _columns(runs: list[Found]) -> list[str]:
