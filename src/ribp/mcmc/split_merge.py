@@ -11,8 +11,8 @@ The sum of the two odds stays, and their shares phi = w_i/(w_i + w_j) are drawn 
 Beta(m_i' + 1, m_j' + 1); Jacobian 1 in (log(w_i + w_j), logit phi). Accepted on
 p(X | Z) p(Z, theta), for complete data with unit noise (missing entries filled).
 
-Single rows cannot do this: half-way between a feature and its two halves lies a valley. While the
-noise is lowered at the start of a chain these moves are what finds the mode.
+Single rows cannot do this: half-way between a feature and its two halves lies a valley. Used while
+the noise is lowered at the start of a chain.
 """
 
 from __future__ import annotations
