@@ -36,7 +36,7 @@ def test_a_broken_twin_is_caught_by_the_chain():
 
 def zeros_for_data(rng, seed, state, model, data):
     """Update rows as if missing entries had been seen, and were zero."""
-    rows, _ = rows_collapsed.update(rng, seed, state, model, complete(data.values))
+    rows = rows_collapsed.update(rng, seed, state, model, complete(data.values))
     return gibbs.finish(rng, state._replace(rows=rows), model, data)
 
 
@@ -44,7 +44,7 @@ def fills_for_data(rng, seed, state, model, data):
     """Update rows as if missing entries had been seen, with values drawn given the features."""
     drawn = rows_collapsed.filled(rng, data, state.rows, state.parameters)
     seen = complete(drawn * state.parameters.noise_scale)
-    rows, _ = rows_collapsed.update(rng, seed, state, model, seen)
+    rows = rows_collapsed.update(rng, seed, state, model, seen)
     return gibbs.finish(rng, state._replace(rows=rows), model, data)
 
 

@@ -34,7 +34,7 @@ def update(
             seed, state.number + _OWN_NUMBERS, data, state.rows, state.parameters, laws
         )
         state = state._replace(rows=rows)
-    rows, _ = rows_collapsed.update(rng, seed, state, model, data)
+    rows = rows_collapsed.update(rng, seed, state, model, data)
     return finish(rng, state._replace(rows=rows), model, data)
 
 

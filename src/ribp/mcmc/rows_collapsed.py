@@ -67,8 +67,8 @@ def filled(
 
 def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
-) -> tuple[Rows, FloatArray]:
-    """Return new rows, and the data they were drawn with: filled, divided by the noise."""
+) -> Rows:
+    """Return new rows."""
     likelihood = gaussian(model)
     scaled = filled(rng, data, state.rows, state.parameters)
     rows = likelihood.with_background(state.rows).copy()
@@ -84,4 +84,4 @@ def update(
         model.tables(state),
         model.counts.index,
     )
-    return np.ascontiguousarray(rows[:, : model.n_features]), scaled
+    return np.ascontiguousarray(rows[:, : model.n_features])
