@@ -5,7 +5,7 @@ warm-up, 100 draws. Rows are read off where a feature is on in more than half of
 as the mean of their draws. F1 of the rows after matching features one to one (Hungarian method);
 the number of true features that some found one resembles, |correlation| above 0.95. A chain that
 begins at the truth shows whether the posterior prefers another answer: its log joint stands beside.
-Then the same without staging, and without splits and merges, on the first four cases.
+Then the same without staging on the first four cases.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from ribp.model import Model
 VARIANTS = {
     "default": start.Schedule(),
     "not staged": start.Schedule(staged=False),
-    "no splits": start.Schedule(splits=0),
 }
 
 

@@ -156,9 +156,10 @@ class Model:
         rows[np.repeat(np.arange(counts.size), counts), sample_sets(rng, log_odds, counts)] = 1
         return rows
 
-    def log_joint(self, state: State, data: Data) -> float:
+    def log_joint(self, state: State, data: Data, sums: Any = None) -> float:
         """Return log p(X, Z, weights, laws, scales), features integrated out where possible."""
-        return self.log_prior(state) + self.likelihood.log_joint(data, state.rows, state.parameters)
+        given = self.likelihood.log_joint(data, state.rows, state.parameters, sums)
+        return self.log_prior(state) + given
 
     def log_prior(self, state: State) -> float:
         """Return log p(Z, theta, alpha, c, f), alpha and c as densities of their logarithms."""

@@ -64,9 +64,8 @@ def test_features_have_their_posterior(background, values):
     likelihood = LinearGaussian(background=background, noise_scale=0.9, feature_scale=1.3)
     given = parameters(likelihood)._replace(noise_scale=np.full(D, 0.9))
     data, rng = with_missing(values), np.random.default_rng(0)
-    draws = np.array(
-        [likelihood.stacked(likelihood.update(rng, data, ROWS, given)) for _ in range(4000)]
-    )
+    found = [likelihood.update(rng, data, ROWS, given) for _ in range(4000)]
+    draws = np.array([np.vstack([one.features, one.background]) for one in found])
     rows = likelihood.with_background(ROWS).astype(float)
     for d in range(D):
         seen = ~np.isnan(values[:, d])
@@ -83,11 +82,14 @@ def test_features_have_their_posterior(background, values):
 def test_sums_from_a_sweep_change_nothing(shared):
     likelihood = LinearGaussian(shared=shared, background=True)
     given = likelihood.draw_prior(np.random.default_rng(1), FEATURES, D)
-    sums = GaussianSums(ROWS.T.astype(float) @ ROWS, ROWS.T @ X)
+    swept = GaussianSums(ROWS.T.astype(float) @ ROWS, ROWS.T @ X)
+    sums = likelihood.sums(complete(X), ROWS, swept)
     first = likelihood.update(np.random.default_rng(2), complete(X), ROWS, given)
     second = likelihood.update(np.random.default_rng(2), complete(X), ROWS, given, sums)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
+    weight = likelihood.log_joint(complete(X), ROWS, first)
+    assert likelihood.log_joint(complete(X), ROWS, first, sums) == pytest.approx(weight, rel=1e-12)
 
 
 def test_fixed_scales_stay():

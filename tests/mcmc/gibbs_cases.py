@@ -157,8 +157,8 @@ def noisier(rng, state, model):
 
 
 def heavier(rng, state, model):
-    """Spoil a state: more mass."""
-    return state._replace(mass=min(1.15 * state.mass, 0.999 * model.n_features))
+    """Spoil a state: two fifths more mass."""
+    return state._replace(mass=min(1.4 * state.mass, 0.999 * model.n_features))
 
 
 def forgetful(rng, state, model):

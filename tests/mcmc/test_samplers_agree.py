@@ -13,13 +13,13 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete
 from ribp.mcmc import augmented, gibbs
 from ribp.mcmc.chain import one_blas_thread
-from ribp.mcmc.split_merge import log_marginal
 from ribp.model import Model
 from ribp.testing.goodness import agrees, n_seeds, two_sample_p_value
 
 pytestmark = pytest.mark.jit
 
 CONCENTRATION, NOISE, SIZE = 2.5, 0.8, 1.0
+LIKELIHOOD = LinearGaussian(shared=True, noise_scale=NOISE, feature_scale=SIZE)
 
 
 def twelve_chords():
@@ -39,10 +39,10 @@ def statistics(rows):
 
 def by_augmentation(n_sweeps, mass):
     data, laws = twelve_chords()
-    rng = np.random.default_rng(1)
+    rng, given = np.random.default_rng(1), LIKELIHOOD.at_scales(0, 3, NOISE, SIZE)
 
     def log_likelihood(rows):
-        return log_marginal(data / NOISE, rows.astype(float), SIZE / NOISE)
+        return LIKELIHOOD.log_marginal(complete(data), rows, given)
 
     state, found = augmented.draw_prior(rng, laws, mass, CONCENTRATION), []
     for _ in range(n_sweeps):
@@ -55,8 +55,7 @@ def by_augmentation(n_sweeps, mass):
 
 def by_gibbs(n_sweeps, mass):
     data, laws = twelve_chords()
-    likelihood = LinearGaussian(shared=True, noise_scale=NOISE, feature_scale=SIZE)
-    model = Model(laws, 80, likelihood, mass, CONCENTRATION, "size-ordered")
+    model = Model(laws, 80, LIKELIHOOD, mass, CONCENTRATION, "size-ordered")
     rng, found = np.random.default_rng(2), []
     state, _ = model.simulate(rng, 3)
     for _ in range(n_sweeps):

@@ -128,12 +128,15 @@ class Likelihood(Protocol[P]):
         laws: RowLaws,
         n_threads: int = 1,
     ) -> tuple[Rows, Any]:
-        """Return new rows given the parameters, and sums over rows that `update` can use."""
+        """Return new rows given the parameters, and what `sums` can use of the sweep."""
+
+    def sums(self, data: Data, rows: Rows, swept: Any = None) -> Any:
+        """Return what `update` and `log_joint` need of data and rows; `swept` saves work."""
 
     def update(
         self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P, sums: Any = None
     ) -> P:
-        """Draw new parameters given data and rows; `sums` are those of `sweep_rows`."""
+        """Draw new parameters given data and rows; `sums` are made if they are not given."""
 
-    def log_joint(self, data: Data, rows: Rows, parameters: P) -> float:
+    def log_joint(self, data: Data, rows: Rows, parameters: P, sums: Any = None) -> float:
         """Return log p(X, parameters | Z), features integrated out where that is possible."""

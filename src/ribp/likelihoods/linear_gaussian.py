@@ -29,7 +29,7 @@ from ribp.kernels.missing import add_missing_pairs
 from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows, in_use
 from ribp.likelihoods.rows_kept import GaussianSums, sweep_gaussian
 
-__all__ = ["GaussianParameters", "LinearGaussian"]
+__all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
 
 _SHAPE = 2.0
 
@@ -47,7 +47,7 @@ class GaussianParameters(NamedTuple):
     """t with noise per dimension, a = t s with shared noise."""
 
 
-class _Sums(NamedTuple):
+class Sums(NamedTuple):
     """All that parameters need to know of data and rows, over observed entries."""
 
     pairs: FloatArray
@@ -112,12 +112,6 @@ class LinearGaussian:
             return rows
         return np.hstack([rows, np.ones((len(rows), 1), np.int8)])
 
-    def stacked(self, parameters: GaussianParameters) -> FloatArray:
-        """Return A with the background as its last row, if there is one."""
-        if not self.background:
-            return parameters.features
-        return np.vstack([parameters.features, parameters.background])
-
     def at_scales(
         self, n_features: int, dims: int, noise: float, size: float
     ) -> GaussianParameters:
@@ -176,41 +170,39 @@ class LinearGaussian:
         data: Data,
         rows: Rows,
         parameters: GaussianParameters,
-        sums: GaussianSums | None = None,
+        sums: Sums | None = None,
     ) -> GaussianParameters:
         """Draw features, noise and feature scale given the observed entries."""
-        used = in_use(rows)
-        given = self._sums(data, rows, used, sums)
+        given = self.sums(data, rows) if sums is None else sums
         features = self._draw_features(rng, given, parameters)
         fresh = self._draw_scales(rng, given, features, parameters)
-        return self._with_features(rng, fresh, features, used)
+        return self._with_features(rng, fresh, features, in_use(rows))
 
-    def _sums(
-        self, data: Data, rows: Rows, used: BoolArray, sums: GaussianSums | None = None
-    ) -> _Sums:
+    def sums(self, data: Data, rows: Rows, swept: GaussianSums | None = None) -> Sums:
         """Return sums over rows for the features in use, and the background as the last."""
+        used = in_use(rows)
         z = self.with_background(rows[:, used])
         squares = np.einsum("nd,nd->d", data.values, data.values)
         number = np.full(data.values.shape[1], float(len(rows)))
         if not data.complete:
             number = data.observed.sum(axis=0, dtype=np.float64)
-        if sums is None:
+        if swept is None:
             dense = z.astype(np.float64)
             pairs, products = dense.T @ dense, dense.T @ data.values
         else:
-            pairs, products = sums.pairs[np.ix_(used, used)], sums.products[used]
+            pairs, products = swept.pairs[np.ix_(used, used)], swept.products[used]
             if self.background:
                 sizes = np.append(np.diag(pairs), len(rows))
                 pairs = np.vstack([np.column_stack([pairs, sizes[:-1]]), sizes])
                 products = np.vstack([products, data.values.sum(axis=0)])
         if data.complete:
-            return _Sums(pairs[None], products, squares, number)
+            return Sums(pairs[None], products, squares, number)
         each = np.repeat(pairs[None], data.values.shape[1], axis=0)
         add_missing_pairs(data.observed, z, -1.0, each)
-        return _Sums(each, products, squares, number)
+        return Sums(each, products, squares, number)
 
     def _posterior(
-        self, given: _Sums, parameters: GaussianParameters
+        self, given: Sums, parameters: GaussianParameters
     ) -> tuple[FloatArray, FloatArray]:
         """Return L with L L' = Z'Z + t^-2, and L^{-1} Z'X for data divided by the noise.
 
@@ -225,7 +217,7 @@ class LinearGaussian:
         return root, np.asarray(np.linalg.solve(root, onto), dtype=np.float64)
 
     def _draw_features(
-        self, rng: np.random.Generator, given: _Sums, parameters: GaussianParameters
+        self, rng: np.random.Generator, given: Sums, parameters: GaussianParameters
     ) -> FloatArray:
         """Draw the features that rows have, and the background, shape (features, dims)."""
         root, half = self._posterior(given, parameters)
@@ -236,7 +228,7 @@ class LinearGaussian:
     def _draw_scales(
         self,
         rng: np.random.Generator,
-        given: _Sums,
+        given: Sums,
         features: FloatArray,
         parameters: GaussianParameters,
     ) -> GaussianParameters:
@@ -285,18 +277,30 @@ class LinearGaussian:
 
     # Weighing
 
-    def log_joint(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
+    def log_joint(
+        self,
+        data: Data,
+        rows: Rows,
+        parameters: GaussianParameters,
+        sums: Sums | None = None,
+    ) -> float:
         """Return log p(X_observed, scales | Z), the features integrated out."""
-        return self.log_marginal(data, rows, parameters) + self._log_prior(parameters)
+        return self.log_marginal(data, rows, parameters, sums) + self._log_prior(parameters)
 
-    def log_marginal(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
+    def log_marginal(
+        self,
+        data: Data,
+        rows: Rows,
+        parameters: GaussianParameters,
+        sums: Sums | None = None,
+    ) -> float:
         """Return log p(X_observed | Z, scales), the features integrated out.
 
         A column is N(0, s^2 (1 + t^2 Z Z')), so with P = Z'Z + t^-2, all over the rows where it was
         observed, its log density is
         -N/2 log(2 pi s^2) - log det(t^2 P)/2 - (|x|^2 - x'Z P^{-1} Z'x)/(2 s^2).
         """
-        given = self._sums(data, rows, in_use(rows))
+        given = self.sums(data, rows) if sums is None else sums
         root, half = self._posterior(given, parameters)
         log_scale = len(given.products) * math.log(self.relative_scale(parameters))
         log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + log_scale

@@ -136,6 +136,10 @@ class PoissonCounts:
             laws.log_odds, laws.tables, laws.which, laws.whole, n_threads=n_threads,
         )  # fmt: skip
 
+    def sums(self, data: Data, rows: Rows, swept: PoissonSums | None = None) -> PoissonSums | None:
+        """Return how a sweep has split the counts."""
+        return swept
+
     def update(
         self,
         rng: np.random.Generator,
@@ -144,7 +148,7 @@ class PoissonCounts:
         parameters: PoissonParameters,
         sums: PoissonSums | None = None,
     ) -> PoissonParameters:
-        """Draw features and their mean; `sums` are those of `sweep_rows`, if rows came from it."""
+        """Draw features and their mean; counts are split first if no sweep has done it."""
         if sums is None:
             sums = split_poisson(
                 kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
@@ -165,7 +169,13 @@ class PoissonCounts:
         features[~used] = self._gamma(rng, mean, np.zeros_like(features[~used]), 0.0)
         return PoissonParameters(features, background, mean)
 
-    def log_joint(self, data: Data, rows: Rows, parameters: PoissonParameters) -> float:
+    def log_joint(
+        self,
+        data: Data,
+        rows: Rows,
+        parameters: PoissonParameters,
+        sums: PoissonSums | None = None,
+    ) -> float:
         """Return log p(X, A, m | Z), features that no row has integrated out, m as log m."""
         rates = rows @ parameters.features + parameters.background
         terms = xlogy(data.values, rates) - rates - gammaln(data.values + 1.0)

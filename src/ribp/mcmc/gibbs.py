@@ -10,7 +10,7 @@ of such laws are also proposed as a whole, given the features.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,21 @@ from ribp.likelihoods.base import Data
 from ribp.mcmc import hyper, rows_collapsed, weights
 from ribp.model import Model, State
 
-__all__ = ["finish", "update"]
+__all__ = ["SweepInfo", "finish", "update"]
 
 _OWN_NUMBERS = 2**31  # keys of the sweep given the features, apart from those of the other one
 
 
+class SweepInfo(NamedTuple):
+    """What a sweep knows of where it ended."""
+
+    log_joint: float
+    weights: weights.WeightInfo
+
+
 def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
-) -> tuple[State, weights.WeightInfo]:
+) -> tuple[State, SweepInfo]:
     """Make one sweep over everything."""
     laws = model.row_laws(state)
     if laws.whole.any():
@@ -39,9 +46,9 @@ def update(
 
 
 def finish(
-    rng: np.random.Generator, state: State, model: Model, data: Data, sums: Any = None
-) -> tuple[State, weights.WeightInfo]:
-    """Update everything but the rows; `sums` over rows are made if they are not given."""
+    rng: np.random.Generator, state: State, model: Model, data: Data, swept: Any = None
+) -> tuple[State, SweepInfo]:
+    """Update everything but the rows; `swept` are the sums that a sweep over rows has made."""
     rows = state.rows
     ones = rows.sum(axis=1)
     histogram = np.bincount(ones, minlength=model.n_features + 1)
@@ -50,7 +57,8 @@ def finish(
         rng, state.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
     )
     mass, concentration = hyper.update(rng, model, state, log_odds)
-    return State(
+    sums = model.likelihood.sums(data, rows, swept)
+    fresh = State(
         rows,
         log_odds,
         mass,
@@ -58,4 +66,5 @@ def finish(
         draw_log_probs(rng, model.counts, ones, model.n_features),
         model.likelihood.update(rng, data, rows, state.parameters, sums),
         state.number + 1,
-    ), info
+    )
+    return fresh, SweepInfo(model.log_joint(fresh, data, sums), info)

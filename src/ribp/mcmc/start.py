@@ -9,8 +9,8 @@ is low for the first group (splitting a feature can be mended, merging two canno
 each later group; then at the noise that the residuals show.
 
 **Annealing.** Then the count laws are opened, the noise is raised above the size of a feature
-and lowered step by step, with splits and merges of features after each sweep. Where all rows have
-the same expected count this has to do the whole work, and takes more steps.
+and lowered step by step. Where all rows have the same expected count this has to do the whole
+work, and takes more steps.
 
 **Growth.** Where the counts say little (a learned law, a wide one) the unrestricted buffet is run
 from no features at all: rows ask for them one by one.
@@ -42,7 +42,6 @@ from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.mcmc import gibbs, gibbs_rows, rows_buffet
 from ribp.mcmc.rows_collapsed import gaussian, summarise
-from ribp.mcmc.split_merge import split_or_merge
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 from ribp.symmetric import log_esp
@@ -75,8 +74,6 @@ class Schedule(NamedTuple):
     cool_alone: float = 0.2
     steps: int = 100
     steps_alone: int = 500
-    splits: int = 2
-    """Splits or merges tried after each step."""
     growing_sweeps: int = 60
 
 
@@ -208,7 +205,6 @@ class _Search:
         for noise in np.geomspace(hot, cool, plan.steps_alone if alone else plan.steps):
             laws = mean_log_probs(here, self.model.n_features, self.rows.sum(axis=1))
             self._sweep(at, float(noise), laws, here.index)
-            self._split_or_merge(float(noise), laws)
 
     def grow(self, data: Data) -> None:
         """Let rows ask for features, then bring their counts to what is possible."""
@@ -276,23 +272,6 @@ class _Search:
         self.rows[at] = rows[:, : self.model.n_features]
         self.filled[at] = scaled * noise
         self.number += 1
-
-    def _split_or_merge(self, noise: float, laws: FloatArray) -> None:
-        some = self.model.on_rows(self.some)
-        parameters = self.likelihood.at_scales(
-            self.model.n_features, self.filled.shape[1], noise, self.size
-        )
-        mass = self.model.mass or min(3.0, 0.5 * self.model.n_features)
-        state = State(
-            self.rows,
-            _popularity(self.rows),
-            mass,
-            self.model.concentration or 1.0,
-            laws,
-            parameters,
-        )
-        state, _ = split_or_merge(self.rng, state, some, self.filled / noise, self.schedule.splits)
-        self.rows = state.rows.copy()
 
     def _wide(self, at: IntArray) -> Rows:
         return np.ascontiguousarray(self.likelihood.with_background(self.rows[at]))
