@@ -26,9 +26,10 @@ from experiments.recovery.cases import NAMES, Case, load
 from ribp.checks import FloatArray
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
-from ribp.mcmc import capacity, start
-from ribp.mcmc.chain import begin, one_blas_thread, sweeps, warm_up
+from ribp.mcmc import capacity, gibbs, start
 from ribp.model import Model
+from ribp.rng import kernel_seed
+from ribp.threads import one_blas_thread
 
 VARIANTS = {
     "default": start.Schedule(),
@@ -90,18 +91,17 @@ def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Foun
     likelihood = LinearGaussian(
         background=case.background, noise_variance=float(np.nanvar(case.data))
     )
-    grow = case.max_features is None
     size = case.max_features or capacity.first_guess(case.counts)
     model = Model(case.counts, size, likelihood)
-    model, state = begin(rng, model, data, grow=grow, schedule=schedule)
-    model, state = warm_up(rng, model, state, data, "gibbs", n_sweeps, grow=grow)
-    rows, features, log_joint = _means(rng, model, state, data, n_sweeps)
-    seconds = time.perf_counter() - began
-    truth = np.pad(case.rows, ((0, 0), (0, model.n_features - case.rows.shape[1])))
     with one_blas_thread():
+        if case.max_features is None:
+            model = capacity.with_room(rng, model, data, gibbs.update)
+        state = start.best_start(rng, model, data, schedule=schedule)
+        rows, features, log_joint = _means(rng, model, state, data, n_sweeps)
+        seconds = time.perf_counter() - began
+        truth = np.pad(case.rows, ((0, 0), (0, model.n_features - case.rows.shape[1])))
         at_truth = start.from_rows(rng, model, data, truth)
-    _, at_truth = warm_up(rng, model, at_truth, data, "gibbs", n_sweeps // 2)
-    kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
+        kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
     on = rows > 0.5
     alike = 0 if case.components is None else _alike(features[on.any(axis=0)], case.components)
     return Found(
@@ -111,15 +111,17 @@ def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Foun
 
 
 def _means(rng: Any, model: Model, state: Any, data: Any, n_draws: int) -> tuple[Any, Any, float]:
-    """Return means of rows, features and log joint along a chain."""
-    chain = sweeps(rng, model, state, data, "gibbs")
+    """Return means of rows, features and log joint along a chain, after as long a warm-up."""
+    seed = kernel_seed(rng)
+    for _ in range(n_draws):
+        state, _ = gibbs.update(rng, seed, state, model, data)
     rows = np.zeros(state.rows.shape)
     features, total = np.zeros(state.parameters.features.shape), 0.0
     for _ in range(n_draws):
-        state = next(chain)
+        state, info = gibbs.update(rng, seed, state, model, data)
         rows += state.rows / n_draws
         features += state.parameters.features / n_draws
-        total += model.log_joint(state, data) / n_draws
+        total += info.log_joint / n_draws
     return rows, features, total
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ribp.poisson_binomial import PoissonBinomial
     from ribp.polynomials import RestrictedEntries
     from ribp.prior.simulate import simulate
+    from ribp.prior_checks import prior_predictive
     from ribp.restricted_bernoulli import RestrictedBernoulli
     from ribp.symmetric import inclusion_probs, log_esp
 
@@ -45,6 +46,7 @@ _HOMES = {
     "PoissonBinomial": "ribp.poisson_binomial",
     "RestrictedEntries": "ribp.polynomials",
     "simulate": "ribp.prior.simulate",
+    "prior_predictive": "ribp.prior_checks",
     "RestrictedBernoulli": "ribp.restricted_bernoulli",
     "inclusion_probs": "ribp.symmetric",
     "log_esp": "ribp.symmetric",
@@ -68,6 +70,7 @@ __all__ = [
     "log_esp",
     "normalised_log_odds",
     "odds",
+    "prior_predictive",
     "simulate",
     "testing",
 ]

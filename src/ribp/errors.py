@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["InputError", "ProposalLimitError", "TruncationWarning"]
+__all__ = ["FitWarning", "InputError", "ProposalLimitError", "StorageError", "TruncationWarning"]
 
 
 class InputError(ValueError):
@@ -28,6 +28,21 @@ class ProposalLimitError(RuntimeError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class StorageError(RuntimeError):
+    """A file cannot be written or read; the message names the file, what is wrong, and a remedy."""
+
+    def __init__(self, path: object, problem: str, remedy: str) -> None:
+        self.path = str(path)
+        super().__init__(self.path, problem, remedy)
+
+    def __str__(self) -> str:
+        return "{} {}. {}".format(*self.args)
+
+
+class FitWarning(UserWarning):
+    """Something about a fit that its user should know."""
 
 
 class TruncationWarning(UserWarning):

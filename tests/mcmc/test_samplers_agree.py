@@ -12,9 +12,9 @@ from ribp.datasets import load_chords, scaled
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete
 from ribp.mcmc import augmented, gibbs
-from ribp.mcmc.chain import one_blas_thread
 from ribp.model import Model
 from ribp.testing.goodness import agrees, n_seeds, two_sample_p_value
+from ribp.threads import one_blas_thread
 
 pytestmark = pytest.mark.jit
 

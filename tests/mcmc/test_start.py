@@ -11,10 +11,19 @@ from ribp.kernels import rows_collapsed as kernel
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete, with_missing
 from ribp.likelihoods.door import as_data
-from ribp.mcmc import capacity, start
-from ribp.mcmc.chain import begin, sweeps, warm_up
+from ribp.mcmc import capacity, gibbs, gibbs_rows, start
 from ribp.mcmc.rows_collapsed import summarise
 from ribp.model import Model
+
+UPDATES = {"gibbs": gibbs.update, "gibbs-rows": gibbs_rows.update}
+
+
+def after(rng, model, state, data, method, n_sweeps):
+    """Return the state after some sweeps."""
+    for _ in range(n_sweeps):
+        state, _ = UPDATES[method](rng, np.uint64(7), state, model, data)
+    return state
+
 
 QUICK = start.Schedule(steps=5, steps_alone=8, cold_sweeps=2, learning_sweeps=2, growing_sweeps=10)
 
@@ -89,43 +98,37 @@ def test_chords_are_found():
     chords = load_chords()
     data = complete(scaled(np.sqrt(chords.spectra)))
     model = Model(counts.as_row_counts(chords.counts, 232), 24, LinearGaussian())
-    model, state = begin(np.random.default_rng(0), model, data, n_starts=2)
-    model, state = warm_up(np.random.default_rng(0), model, state, data, "gibbs", 10)
+    rng = np.random.default_rng(0)
+    state = after(rng, model, start.best_start(rng, model, data, 2), data, "gibbs", 10)
     assert f1_score(state.rows, chords.notes) > 0.98
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("method", ["gibbs", "gibbs-rows"])
-def test_room_is_made_during_warm_up_only(method):
+def test_room_is_made_where_it_is_needed(method):
     rng = np.random.default_rng(0)
     truth = np.eye(18, dtype=np.int8)[np.repeat(np.arange(18), 8)]
     data = complete(truth @ rng.normal(0, 4, (18, 12)) + 0.3 * rng.normal(size=(144, 12)))
     laws = counts.as_row_counts(counts.exactly(1), 144)
     assert capacity.first_guess(laws) == 16
-    model = Model(laws, 16, LinearGaussian())
-    schedule = start.Schedule(steps_alone=60)
-    model, state = begin(rng, model, data, n_starts=1, grow=True, schedule=schedule)
+    model = capacity.with_room(rng, Model(laws, 16, LinearGaussian()), data, UPDATES[method])
     assert model.n_features > 18
-    fixed, state = warm_up(rng, model, state, data, method, 25, grow=False)
-    assert fixed.n_features == model.n_features
-    model, state = capacity.enlarged(rng, model, state)
-    assert state.rows.shape[1] == model.n_features == state.log_odds.size
+    state = start.best_start(rng, model, data, 1)
+    larger, state = capacity.enlarged(rng, model, state)
+    assert state.rows.shape[1] == larger.n_features == state.log_odds.size
     assert capacity.spare(state) >= 5
-    following = next(sweeps(rng, model, state, data, method))
+    following = after(rng, larger, state, data, method, 1)
     assert following.rows.shape == state.rows.shape
     assert f1_score(following.rows, truth) > 0.9
 
 
 @pytest.mark.jit
-def test_warm_up_adds_features_when_few_are_unused():
+def test_room_stays_where_it_is_enough():
     rng = np.random.default_rng(0)
-    model = Model(counts.as_row_counts(counts.exactly(1), 30), 3, LinearGaussian())
-    rows = np.eye(3, dtype=np.int8)[np.arange(30) % 3]
-    data = complete(rows @ (9 * np.eye(3, 4)) + 0.1 * rng.normal(size=(30, 4)))
-    state = start.from_rows(rng, model, data, rows)
-    larger, state = warm_up(rng, model, state, data, "gibbs", 3, grow=True)
-    assert larger.n_features >= 5
-    assert state.parameters.features.shape == (larger.n_features, 4)
+    model = Model(counts.as_row_counts(counts.exactly(1), 12), 6, LinearGaussian())
+    rows = np.eye(2, dtype=np.int8)[np.arange(12) % 2]
+    data = complete(rows @ (9 * np.eye(2, 4)) + 0.1 * rng.normal(size=(12, 4)))
+    assert capacity.with_room(rng, model, data, gibbs.update).n_features == 6
 
 
 def test_first_guess_leaves_room_for_the_law():
@@ -142,8 +145,8 @@ def test_counts_find_their_rows():
     data = complete(rng.poisson(truth @ features + 0.1).astype(float))
     likelihood = PoissonCounts(background=True, prior_mean=float(data.values.mean()))
     model = Model(counts.as_row_counts(counts.exactly(2), 150), 8, likelihood)
-    model, state = begin(rng, model, data, n_starts=2, schedule=start.Schedule(steps_alone=150))
-    model, state = warm_up(rng, model, state, data, "gibbs-rows", 20)
+    state = start.best_start(rng, model, data, 2, start.Schedule(steps_alone=150))
+    state = after(rng, model, state, data, "gibbs-rows", 20)
     assert f1_score(state.rows, truth) > 0.95
 
 
@@ -152,7 +155,7 @@ def test_counts_cannot_be_integrated_out():
     rng = np.random.default_rng(0)
     state, values = model.simulate(rng, 2)
     with pytest.raises(InputError, match="gibbs-rows"):
-        next(sweeps(rng, model, state, complete(values), "gibbs"))
+        gibbs.update(rng, np.uint64(0), state, model, complete(values))
 
 
 ODD = {
@@ -174,8 +177,8 @@ def test_odd_data_are_no_trouble(name, method):
     variance = float(np.nan_to_num(data.values.var())) or 1.0
     likelihood = LinearGaussian(noise_variance=variance)
     laws = counts.as_row_counts(counts.uniform(0, 2), len(data.values))
-    model, state = begin(rng, Model(laws, 5, likelihood), data, n_starts=2, schedule=QUICK)
-    model, state = warm_up(rng, model, state, data, method, 5, grow=True)
+    model = Model(laws, 5, likelihood)
+    state = after(rng, model, start.best_start(rng, model, data, 2, QUICK), data, method, 5)
     assert np.isfinite(model.log_joint(state, data))
     assert np.isfinite(state.parameters.features).all()
     assert (state.parameters.noise_scale > 0).all()

@@ -19,6 +19,7 @@ from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import rows_buffet
+from ribp.mcmc.start import Tick, no_tick
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
 from ribp.rng import kernel_seed
@@ -102,13 +103,18 @@ def start(rng: np.random.Generator, model: BuffetModel, data: Data) -> State:
 
 
 def best_start(
-    rng: np.random.Generator, model: BuffetModel, data: Data, n_starts: int = 4
+    rng: np.random.Generator,
+    model: BuffetModel,
+    data: Data,
+    n_starts: int = 4,
+    tick: Tick = no_tick,
 ) -> State:
     """Return the one of several short chains from `start` that ends at the highest log joint."""
     ends = []
-    for _ in range(n_starts):
+    for done in range(n_starts):
         state, seed = start(rng, model, data), kernel_seed(rng)
         for _ in range(_GROWING):
+            tick(done, n_starts)
             state = update(rng, seed, state, model, data)
         ends.append(state._replace(number=0))
     return max(ends, key=lambda state: model.log_joint(state, data))

@@ -1,27 +1,35 @@
 """How many features a chain has room for, when nobody said: `max_features="auto"`.
 
-A chain begins with twice as many as the largest expected count, and at least sixteen. Whenever
-fewer than a fifth are unused it gets half as many again, at the start of the search and during
-warm-up, never afterwards: a sampler whose space changes with its state has no law.
+A chain of its own, before all others, begins with twice as many as the largest expected count, and
+at least sixteen. Whenever fewer than a fifth are unused it gets half as many again. What it ends
+with is what all chains have: a sampler whose space changes with its state has no law.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ribp.counts import CountLaw, RowCounts
 from ribp.counts.tables import draw_log_probs
+from ribp.likelihoods.base import Data
+from ribp.mcmc.start import Tick, best_start, no_tick
 from ribp.model import Model, State
+from ribp.rng import kernel_seed
 
-__all__ = ["enlarged", "first_guess", "needs_room", "spare"]
+__all__ = ["enlarged", "first_guess", "needs_room", "spare", "with_room"]
 
 _LEAST = 16
 _SPARE_SHARE = 0.2
 _GROWTH = 1.5
 _RARE = 1e-3
+_MOST_GROWTH = 6  # times, before sweeps begin
+_SWEEPS = 100
+_CHECK_EVERY = 20
 
 
 def first_guess(counts: RowCounts) -> int:
@@ -64,3 +72,25 @@ def enlarged(rng: np.random.Generator, model: Model, state: State) -> tuple[Mode
     return model, state._replace(
         rows=rows, log_odds=log_odds, count_log_probs=log_probs, parameters=parameters
     )
+
+
+def with_room(
+    rng: np.random.Generator,
+    model: Model,
+    data: Data,
+    update: Callable[..., tuple[State, Any]],
+    tick: Tick = no_tick,
+) -> Model:
+    """Return the model with enough features, found by a short chain of sweeps by `update`."""
+    for done in range(_MOST_GROWTH):
+        state = best_start(rng, model, data, 1, tick=tick)
+        if done == _MOST_GROWTH - 1 or not needs_room(state):
+            break
+        model, _ = enlarged(rng, model, state)
+    seed = kernel_seed(rng)
+    for number in range(_SWEEPS):
+        tick(number, _SWEEPS)
+        if number % _CHECK_EVERY == 0 and needs_room(state):
+            model, state = enlarged(rng, model, state)
+        state, _ = update(rng, seed, state, model, data)
+    return model

@@ -1,0 +1,129 @@
+"""What a chain keeps of its states.
+
+Of every draw: numbers that do not depend on how features are named. Of every kept draw also its
+features and its rows, eight entries of Z to a byte:
+
+    byte j of row n = sum_b z_n,8j+b 2^b,        so 232 rows of 24 features take 696 bytes.
+
+Arrays are copied: what was recorded does not change with the state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.checks import FloatArray
+
+__all__ = [
+    "ChainDraws",
+    "Recordable",
+    "pack_rows",
+    "record",
+    "record_features",
+    "record_warmup",
+    "unpack_rows",
+]
+
+
+class Recordable(Protocol):
+    """What is recorded of a state, whichever sampler made it."""
+
+    @property
+    def rows(self) -> NDArray[np.int8]:
+        """z, shape (rows, features)."""
+
+    @property
+    def log_odds(self) -> FloatArray:
+        """theta, shape (features,)."""
+
+    @property
+    def mass(self) -> float:
+        """The number alpha."""
+
+    @property
+    def concentration(self) -> float:
+        """The number c."""
+
+    @property
+    def count_log_probs(self) -> FloatArray:
+        """The table log f of each count law, shape (laws, features + 1)."""
+
+    @property
+    def parameters(self) -> Any:
+        """Features and scales, as the likelihood has them."""
+
+
+class ChainDraws(NamedTuple):
+    """What one chain has recorded."""
+
+    posterior: list[dict[str, Any]]
+    """Of every draw, as `record` gives it."""
+    features: list[dict[str, Any]]
+    """Of every kept draw, as `record_features` gives it."""
+    warmup: list[dict[str, Any]]
+    """Of every sweep of the warm-up, as `record_warmup` gives it."""
+
+
+def record(
+    state: Recordable, log_joint: float, shared_noise: bool, learned: bool
+) -> dict[str, Any]:
+    """Return the numbers of a draw that do not depend on how its features are named.
+
+    Parameters
+    ----------
+    state
+    log_joint
+        Of this state.
+    shared_noise
+        Whether all columns have the same noise: then one number is kept.
+    learned
+        Whether some count law is learned: then all laws are kept.
+    """
+    found = record_warmup(state, log_joint) | {
+        "mass": float(state.mass),
+        "concentration": float(state.concentration),
+        "feature_scale": float(state.parameters.feature_scale),
+        "count_histogram": np.bincount(
+            state.rows.sum(axis=1, dtype=np.int64), minlength=state.rows.shape[1] + 1
+        ),
+    }
+    noise = getattr(state.parameters, "noise_scale", None)
+    if noise is not None:
+        found["noise_scale"] = float(noise[0]) if shared_noise else np.array(noise)
+    if learned:
+        found["count_log_probs"] = np.array(state.count_log_probs)
+    return found
+
+
+def record_features(state: Recordable, number: int) -> dict[str, Any]:
+    """Return the features and packed rows of draw `number`; the background may be all zero."""
+    return {
+        "draw": int(number),
+        "n_features": state.rows.shape[1],
+        "components": np.array(state.parameters.features),
+        "background": np.array(state.parameters.background),
+        "log_odds": np.array(state.log_odds),
+        "rows": pack_rows(state.rows),
+    }
+
+
+def record_warmup(state: Recordable, log_joint: float) -> dict[str, Any]:
+    """Return what is kept of a sweep of the warm-up."""
+    return {
+        "log_joint": float(log_joint),
+        "active_features": int(np.count_nonzero(state.rows.any(axis=0))),
+    }
+
+
+def pack_rows(rows: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """Return 0/1 rows (..., features) as bits, shape (..., bytes)."""
+    return np.packbits(rows != 0, axis=-1, bitorder="little")
+
+
+def unpack_rows(packed: NDArray[np.uint8], n_features: int) -> NDArray[np.int8]:
+    """Return the 0/1 rows (..., features) that were packed."""
+    bits = np.unpackbits(packed, axis=-1, count=n_features, bitorder="little")
+    return bits.view(np.int8)

@@ -1,0 +1,1 @@
+"""Reading draws: what the posterior says of rows, features and data."""

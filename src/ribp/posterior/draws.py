@@ -1,0 +1,167 @@
+"""Draws as arrays: one pool of kept draws, their features in one order.
+
+What reads a posterior beyond sums (new rows, held-out entries, imputation) takes `Draws`. They come
+from the chains of one mode: averages over modes describe none of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ribp import checks
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import RowCounts
+from ribp.counts.tables import mean_log_probs
+from ribp.draws import pack_rows, unpack_rows
+from ribp.likelihoods import GaussianParameters, Likelihood, LinearGaussian, PoissonParameters
+from ribp.likelihoods.base import Rows
+from ribp.posterior.align import Alignment, align
+from ribp.posterior.kept import array, kept
+from ribp.posterior.modes import modes
+
+__all__ = ["Draws", "aligned_draws", "draws", "unaligned_draws"]
+
+
+class Draws(NamedTuple):
+    """A pool of kept draws, their features in one order (the most popular first)."""
+
+    parameters: list[Any]
+    """Features, background and scales of each draw, as the likelihood has them."""
+    log_odds: FloatArray
+    """theta, shape (draws, features); -inf for a feature that does not exist (in a buffet)."""
+    count_log_probs: FloatArray
+    """log f of each count law, shape (draws, laws, features + 1); no laws for a buffet."""
+    rows: NDArray[np.uint8]
+    """Z packed eight to a byte, shape (draws, rows, bytes)."""
+    chain: IntArray
+    """The chain each draw came from."""
+    draw: IntArray
+    """The number of each draw in its chain."""
+
+    def unpacked(self, at: int) -> Rows:
+        """Return the rows of one draw, shape (rows, features)."""
+        return unpack_rows(self.rows[at], self.log_odds.shape[1])
+
+    def row_probs(self) -> FloatArray:
+        """Return the share of draws in which each row has each feature, (rows, features)."""
+        total = np.zeros((self.rows.shape[1], self.log_odds.shape[1]), np.int64)
+        for at in range(len(self.rows)):
+            total += self.unpacked(at)
+        return total / len(self.rows)
+
+
+def draws(
+    tree: xr.DataTree,
+    likelihood: Likelihood[Any],
+    counts: RowCounts | None,
+    mode: int = 0,
+    max_draws: int | None = None,
+) -> Draws:
+    """Return the draws of the chains of one mode, aligned.
+
+    Parameters
+    ----------
+    tree
+        A result.
+    likelihood
+        The one it was made with.
+    counts
+        The count law of every row; None for a buffet.
+    mode
+        Which mode: 0 is that of the highest mean log joint in a chain.
+    max_draws
+        Take at most so many draws, evenly spaced.
+    """
+    found = modes(tree)
+    mode = checks.integer("mode", mode, most=len(found) - 1)
+    alignment = align(kept(tree), found[mode].chains)
+    return aligned_draws(tree, likelihood, counts, alignment, max_draws)
+
+
+def unaligned_draws(
+    tree: xr.DataTree, likelihood: Likelihood[Any], counts: RowCounts | None
+) -> Draws:
+    """Return all kept draws of all chains, chain by chain, features in the order they had."""
+    chains, n_draws, _, features = kept(tree).shape
+    order = np.broadcast_to(np.arange(features), (chains, n_draws, features))
+    nothing = np.empty(0)
+    alignment = Alignment(tuple(range(chains)), order, nothing, nothing, nothing)
+    return aligned_draws(tree, likelihood, counts, alignment)
+
+
+def aligned_draws(
+    tree: xr.DataTree,
+    likelihood: Likelihood[Any],
+    counts: RowCounts | None,
+    alignment: Alignment,
+    max_draws: int | None = None,
+) -> Draws:
+    """Return the draws of the chains of an alignment."""
+    all_kept = kept(tree)
+    at_chain, at_draw = _spaced(alignment.order.shape[:2], max_draws)
+    chain, order = np.array(alignment.chains)[at_chain], alignment.order[at_chain, at_draw]
+    features = all_kept.components[chain[:, None], at_draw[:, None], order]
+    log_odds = all_kept.log_odds[chain[:, None], at_draw[:, None], order]
+    rows = np.empty((chain.size, *all_kept.rows.shape[2:]), np.uint8)
+    for place, (c, d) in enumerate(zip(chain.tolist(), at_draw.tolist(), strict=True)):
+        rows[place] = pack_rows(all_kept.unpacked(c, d)[:, order[place]])
+    draw = all_kept.numbers[at_draw]
+    return Draws(
+        _parameters(tree, likelihood, np.nan_to_num(features), chain, at_draw, draw),
+        np.where(np.isnan(log_odds), -np.inf, log_odds),
+        _count_log_probs(tree, counts, chain, draw, all_kept.shape[3]),
+        rows,
+        chain,
+        draw,
+    )
+
+
+def _spaced(shape: tuple[int, ...], most: int | None) -> tuple[IntArray, IntArray]:
+    """Return chain and draw of the draws to take, evenly spaced in the pool."""
+    total = shape[0] * shape[1]
+    number = total if most is None else min(checks.integer("max_draws", most, least=1), total)
+    at = (np.arange(number) * total + total // 2) // number if number < total else np.arange(total)
+    chain, draw = np.divmod(at, shape[1])
+    return chain, draw
+
+
+def _parameters(
+    tree: xr.DataTree,
+    likelihood: Likelihood[Any],
+    features: FloatArray,
+    chain: IntArray,
+    at_draw: IntArray,
+    draw: IntArray,
+) -> list[Any]:
+    """Return the parameters of each draw."""
+    background = np.zeros((chain.size, features.shape[2]))
+    if likelihood.background:
+        background = array(tree, "features", "background")[chain, at_draw]
+    scale = _at(tree, "feature_scale", chain, draw).tolist()
+    if not isinstance(likelihood, LinearGaussian):
+        return [PoissonParameters(*each) for each in zip(features, background, scale, strict=True)]
+    noise = _at(tree, "noise_scale", chain, draw).reshape(chain.size, -1)
+    noise = np.broadcast_to(noise, background.shape)
+    each = zip(features, background, noise, scale, strict=True)
+    return [GaussianParameters(*parts) for parts in each]
+
+
+def _at(tree: xr.DataTree, name: str, chain: IntArray, draw: IntArray) -> FloatArray:
+    """Return a variable of all draws at some of them."""
+    numbers = tree.children["posterior"].dataset["draw"].to_numpy()
+    return np.asarray(array(tree, "posterior", name)[chain, np.searchsorted(numbers, draw)])
+
+
+def _count_log_probs(
+    tree: xr.DataTree, counts: RowCounts | None, chain: IntArray, draw: IntArray, features: int
+) -> FloatArray:
+    if "count_log_probs" in tree.children["posterior"].dataset:
+        return _at(tree, "count_log_probs", chain, draw)
+    if counts is None:
+        return np.empty((chain.size, 0, features + 1))
+    known = mean_log_probs(counts, features)
+    return np.broadcast_to(known, (chain.size, *known.shape))

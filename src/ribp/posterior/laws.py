@@ -1,0 +1,85 @@
+"""The count laws of rows that a fit has not seen.
+
+A law of the fit is what it was found to be, if it was learned; another one is what it says (its
+prior mean, if it is to be learned). Without any the rows have the law of the fit; where rows of the
+fit had different laws, the average over its rows, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import CountLaw, RowCounts, as_row_counts
+from ribp.counts.tables import mean_log_probs
+from ribp.errors import FitWarning, InputError
+from ribp.posterior.draws import Draws
+
+__all__ = ["Counts", "laws_of_rows"]
+
+Counts = CountLaw | RowCounts | str | ArrayLike | None
+
+
+def laws_of_rows(
+    fitted: RowCounts | None, draws: Draws, counts: Counts, n_rows: int
+) -> tuple[FloatArray, IntArray]:
+    """Return log f of laws, shape (draws, laws, features + 1), and which of them each row has.
+
+    Parameters
+    ----------
+    fitted
+        The count laws of the fit; None for a buffet, whose rows have none.
+    draws
+        Of the fit.
+    counts
+        The count laws of the rows, or None.
+    n_rows
+        How many rows there are.
+    """
+    same = np.zeros(n_rows, np.int64)
+    if fitted is None:
+        if counts is not None:
+            raise InputError(
+                "counts", "must be None for an unrestricted buffet", counts, "Leave it out."
+            )
+        return draws.count_log_probs, same
+    if counts is None:
+        return _average(fitted, draws), same
+    asked = as_row_counts(counts, n_rows)
+    tables = [_table(law, fitted, draws) for law in asked.laws]
+    return np.stack(tables, axis=1) if tables else draws.count_log_probs[:, :0], asked.index
+
+
+def _average(fitted: RowCounts, draws: Draws) -> FloatArray:
+    """Return the average law of the rows of the fit, shape (draws, 1, features + 1)."""
+    shares = np.bincount(fitted.index, minlength=len(fitted.laws)) / len(fitted)
+    if shares.size > 1:
+        warnings.warn(
+            f"Rows of the fit had {shares.size} different count laws: new rows get their average. "
+            "Pass counts= to say what is known of them.",
+            FitWarning,
+            stacklevel=4,
+        )
+    weighted: Any = logsumexp(draws.count_log_probs, axis=1, b=shares[:, None], keepdims=True)
+    return np.asarray(weighted)
+
+
+def _table(law: CountLaw, fitted: RowCounts, draws: Draws) -> FloatArray:
+    """Return log f of one law, shape (draws, features + 1)."""
+    if law in fitted.laws:
+        return np.asarray(draws.count_log_probs[:, fitted.laws.index(law)])
+    size = draws.log_odds.shape[1]
+    if not np.isfinite(law.log_probs(size)).any():
+        raise InputError(
+            "counts",
+            f"must be possible with the {size} features of the fit",
+            law,
+            "Change the law, or fit with more features.",
+        )
+    known = mean_log_probs(RowCounts((law,), np.zeros(1, np.int64)), size)[0]
+    return np.broadcast_to(known, (len(draws.log_odds), known.size))

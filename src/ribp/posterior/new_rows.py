@@ -1,0 +1,121 @@
+"""What the posterior says of rows it has not seen, z summed out and draws averaged.
+
+Given draws s = 1..S of everything but the row, with p_s(x) and P_s(z_i = 1 | x) from
+`row_posterior`,
+
+    p(x) = mean_s p_s(x),     P(z_i = 1 | x) = sum_s w_s P_s(z_i = 1 | x),   w_s = p_s(x)/sum p(x):
+
+draws that would have expected the row count for more. Where z cannot be enumerated every p_s(x) is
+an unbiased estimate, and so is p(x); log p(x) has the standard error (sum_s (w_s e_s)^2)^{1/2},
+that of summing z out. That there are finitely many draws is not part of it.
+
+A row of the unrestricted buffet has each known feature by a coin of its own; features that no row
+of the fit had are left out.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods.base import Data, RowLaws
+from ribp.posterior.draws import Draws
+from ribp.posterior.row_posterior import RowPosterior, row_posterior
+from ribp.symmetric import log_esp
+
+__all__ = ["NewRows", "weigh_rows"]
+
+
+class NewRows(NamedTuple):
+    """Rows given all draws."""
+
+    log_density: FloatArray
+    """log p(x_n) over observed entries, shape (rows,)."""
+    standard_error: FloatArray
+    """Of the log density, for the sum over z; 0 where it is exact. Shape (rows,)."""
+    probs: FloatArray
+    """P(z_ni = 1 | x_n), shape (rows, features)."""
+    by_draw: FloatArray
+    """log p_s(x_n), shape (draws, rows)."""
+
+
+def weigh_rows(
+    draws: Draws,
+    likelihood: Any,
+    data: Data,
+    which: IntArray,
+    count_log_probs: FloatArray | None = None,
+    *,
+    n_jobs: int = 1,
+    **options: Any,
+) -> NewRows:
+    """Return density and features of rows.
+
+    Parameters
+    ----------
+    draws, likelihood
+        Of the fit.
+    data
+        The rows.
+    which
+        The count law of each row.
+    count_log_probs
+        log f of these laws, shape (laws, features + 1) or (draws, laws, features + 1); None for
+        the laws of the fit.
+    n_jobs
+        Threads; the answer does not depend on them.
+    **options
+        As in `row_posterior`.
+    """
+    laws = draws.count_log_probs if count_log_probs is None else count_log_probs
+    laws = np.broadcast_to(laws, (len(draws.parameters), *laws.shape[-2:]))
+
+    def given(s: int) -> RowPosterior:
+        return _given_draw(draws, s, laws[s], likelihood, data, which, options)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        found = list(pool.map(given, range(len(draws.parameters))))
+    by_draw = np.array([one.log_density for one in found])
+    log_density = logsumexp(by_draw, axis=0)
+    weights = np.exp(by_draw - np.where(np.isfinite(log_density), log_density, 0.0))
+    errors = np.array([one.standard_error for one in found])
+    probs = np.zeros((len(which), draws.log_odds.shape[1]))
+    for one, weight in zip(found, weights, strict=True):
+        probs += np.where(weight[:, None] > 0, weight[:, None] * one.probs, 0.0)
+    return NewRows(
+        log_density - np.log(len(found)),
+        np.sqrt(np.square(weights * errors).sum(axis=0)),
+        probs,
+        by_draw,
+    )
+
+
+def _given_draw(
+    draws: Draws,
+    s: int,
+    laws: FloatArray,
+    likelihood: Any,
+    data: Data,
+    which: IntArray,
+    options: dict[str, Any],
+) -> RowPosterior:
+    """Return the rows given one draw; features that do not exist in it are off."""
+    real = np.isfinite(draws.log_odds[s])
+    log_odds, given = draws.log_odds[s][real], draws.parameters[s]
+    if len(laws):
+        tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)
+    else:  # a coin for each feature
+        tables = np.full((1, log_odds.size + 1), -np.logaddexp(0.0, log_odds).sum())
+        which = np.zeros_like(which)
+    parameters = given._replace(features=np.ascontiguousarray(given.features[real]))
+    row_laws = RowLaws(log_odds, tables, which, np.zeros(len(tables), np.bool_))
+    one = row_posterior(data, likelihood, parameters, row_laws, seed=np.uint64(s), **options)
+    probs = np.zeros((len(which), real.size))
+    probs[:, real] = one.probs
+    sample = np.zeros(probs.shape, np.int8)
+    sample[:, real] = one.sample
+    return one._replace(probs=probs, sample=sample)

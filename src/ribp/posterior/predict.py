@@ -1,0 +1,171 @@
+"""What the posterior says of data: decoded rows, replicates, new rows, missing entries.
+
+Draw s has rows Z_s, features A_s, a background b_s and, for Gaussian data, a noise. With
+M_s = b_s + Z_s A_s an entry has the mean M_s and the variance V_s (noise^2, or M_s for counts), so
+
+    E[x] = mean_s M_s,     Var[x] = mean_s V_s + var_s M_s,     p(x) = mean_s p(x | M_s, V_s).
+
+The last one scores entries that were held out of a fit: the rows of the draws were drawn given the
+other entries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, gammaln, xlogy
+
+from ribp import checks
+from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
+from ribp.likelihoods import Data, Likelihood, LinearGaussian
+from ribp.likelihoods.base import BoolArray, Rows
+from ribp.posterior.draws import Draws
+from ribp.restricted_bernoulli import sample_sets
+
+__all__ = ["decode", "held_out_entries", "impute", "new_rows", "posterior_predictive"]
+
+
+def decode(probs: ArrayLike, log_probs: FloatArray, which: IntArray) -> Rows:
+    """Return 0/1 rows that obey their count laws and are right in most entries, on average.
+
+    The expected number of right entries, up to a constant, is sum_i z_i (2 p_i - 1): with k ones it
+    is largest for the k largest p_i. Among equals the first features, and the fewest, are taken.
+
+    Parameters
+    ----------
+    probs
+        P(active), shape (rows, features).
+    log_probs
+        log f of each count law, shape (laws, features + 1); only where it is finite matters.
+    which
+        The law of each row.
+    """
+    p = np.asarray(probs, dtype=np.float64)
+    order = np.argsort(-p, axis=1, kind="stable")
+    gains = np.zeros((p.shape[0], p.shape[1] + 1))
+    np.cumsum(2.0 * np.take_along_axis(p, order, axis=1) - 1.0, axis=1, out=gains[:, 1:])
+    counts = np.where(np.isfinite(log_probs)[which], gains, -np.inf).argmax(axis=1)
+    rows = np.zeros(p.shape, np.int8)
+    np.put_along_axis(rows, order, np.arange(p.shape[1]) < counts[:, None], axis=1)
+    return rows
+
+
+def posterior_predictive(
+    rng: np.random.Generator, draws: Draws, likelihood: Likelihood[Any], n_draws: int = 100
+) -> FloatArray:
+    """Return replicated data of the same rows, shape (n_draws, rows, dims).
+
+    Each is made from one draw; these are evenly spaced, and repeated if there are too few.
+    """
+    at = np.arange(checks.integer("n_draws", n_draws)) * len(draws.rows) // max(n_draws, 1)
+    shape = (at.size, draws.rows.shape[1], draws.parameters[0].features.shape[1])
+    data = np.empty(shape)
+    for into, s in zip(data, at.tolist(), strict=True):
+        into[:] = likelihood.draw_data(rng, draws.unpacked(s), draws.parameters[s])
+    return data
+
+
+def new_rows(
+    rng: np.random.Generator, draws: Draws, likelihood: Likelihood[Any], which: ArrayLike
+) -> tuple[Rows, FloatArray]:
+    """Return rows that have not been seen, and their data.
+
+    Each comes from a draw of its own, taken at random. The features are those that the draws know:
+    new dishes of an unrestricted buffet are left out.
+
+    Parameters
+    ----------
+    rng
+    draws
+    likelihood
+    which
+        The count law of each new row, as its position among the laws of the result; for a
+        buffet, which has none, only their number matters.
+    """
+    laws = checks.integers("which", which)
+    n_laws, features = draws.count_log_probs.shape[1], draws.log_odds.shape[1]
+    if n_laws and laws.size and laws.max() >= n_laws:
+        raise InputError("which", f"must be below {n_laws}", laws.max(), "Name a law of the fit.")
+    rows = np.zeros((laws.size, features), np.int8)
+    data = np.empty((laws.size, draws.parameters[0].features.shape[1]))
+    source = rng.integers(len(draws.rows), size=laws.size)
+    for s in np.unique(source).tolist():
+        at = np.flatnonzero(source == s)
+        rows[at] = _fresh(rng, draws, s, laws[at])
+        data[at] = likelihood.draw_data(rng, rows[at], draws.parameters[s])
+    return rows, data
+
+
+def _fresh(rng: np.random.Generator, draws: Draws, s: int, laws: IntArray) -> Rows:
+    """Draw rows given the weights and count laws of one draw."""
+    log_odds, tables = draws.log_odds[s], draws.count_log_probs[s]
+    if len(tables) == 0:
+        coins = rng.random((laws.size, log_odds.size)) < expit(log_odds)
+        return np.asarray(coins, dtype=np.int8)
+    cumulative = np.cumsum(np.exp(tables), axis=1)
+    uniform = rng.random(laws.size) * cumulative[laws, -1]
+    counts = (cumulative[laws] <= uniform[:, None]).sum(axis=1)
+    rows = np.zeros((laws.size, log_odds.size), np.int8)
+    rows[np.repeat(np.arange(laws.size), counts), sample_sets(rng, log_odds, counts)] = 1
+    return rows
+
+
+def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of all entries, shape (rows, dims) each.
+
+    Entries that were observed are what they are, with a standard deviation of zero.
+    """
+    mean, squares, variance = (np.zeros(data.values.shape) for _ in range(3))
+    for number, (means, variances) in enumerate(_moments(draws, likelihood), start=1):
+        step = means - mean
+        mean += step / number
+        squares += step * (means - mean)
+        variance += (variances - variance) / number
+    spread = np.sqrt(variance + squares / len(draws.rows))
+    missing = ~data.observed if data.observed.size else np.zeros(data.values.shape, bool)
+    return np.where(missing, mean, data.values), np.where(missing, spread, 0.0)
+
+
+def held_out_entries(
+    draws: Draws, likelihood: Likelihood[Any], values: FloatArray, mask: BoolArray
+) -> FloatArray:
+    """Return the log density of entries that were missing in the fit, each by itself.
+
+    Parameters
+    ----------
+    draws
+    likelihood
+    values
+        Their true values, shape (rows, dims); others are not looked at.
+    mask
+        Which entries, shape (rows, dims).
+
+    Returns
+    -------
+    Shape (entries,), in the order of ``values[mask]``.
+    """
+    x = np.asarray(values, dtype=np.float64)[mask]
+    total = np.full(x.size, -np.inf)
+    gaussian = isinstance(likelihood, LinearGaussian)
+    for means, variances in _moments(draws, likelihood):
+        m, v = means[mask], np.broadcast_to(variances, means.shape)[mask]
+        if gaussian:
+            log_density = -0.5 * (np.log(2.0 * math.pi * v) + (x - m) ** 2 / v)
+        else:
+            log_density = xlogy(x, m) - m - gammaln(x + 1.0)
+        np.logaddexp(total, log_density, out=total)
+    return np.asarray(total - math.log(len(draws.rows)))
+
+
+def _moments(draws: Draws, likelihood: Likelihood[Any]) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the means and the variances of all entries given each draw."""
+    gaussian = isinstance(likelihood, LinearGaussian)
+    for at, parameters in enumerate(draws.parameters):
+        rows = draws.unpacked(at).astype(np.float64)
+        means = rows @ parameters.features + parameters.background
+        yield means, parameters.noise_scale**2 if gaussian else means

@@ -1,0 +1,165 @@
+"""What the parameters of one draw say of rows, seen or new: their density and their features.
+
+Given features, background, noise, log-odds theta and the count law of a row, its z is summed out of
+
+    p(x, z) = exp(table[|z|] + theta.z) p(x | z),        p(x | z) over observed entries only.
+
+- Laws that allow few z (sum over possible k of C(I, k)): every one is visited, and the answer is
+  exact (`ribp.kernels.enumerate_rows`).
+- Other laws: annealed importance sampling (`ribp.kernels.anneal_rows`). p(x) is unbiased, and the
+  standard error of its logarithm comes with it.
+
+Random numbers of a row are keyed by the seed and by what was observed of it, not by its place: an
+answer does not depend on the rows beside it, and identical rows under one law have the same answer.
+The errors of different rows are independent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ribp import checks
+from ribp.checks import FloatArray
+from ribp.kernels import anneal_rows, enumerate_rows
+from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows
+from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
+
+__all__ = ["RowPosterior", "row_posterior"]
+
+
+class RowPosterior(NamedTuple):
+    """Rows with z summed out, given one draw of everything else.
+
+    A row that no z can give has the log density -inf and NaN probabilities. If annealing met no z
+    that could give it the standard error is infinite besides: nothing is known.
+    """
+
+    log_density: FloatArray
+    """log p(x_n) over observed entries, shape (rows,); 0 for a row of which nothing was."""
+    standard_error: FloatArray
+    """Of the log density, shape (rows,); 0 where it is exact."""
+    probs: FloatArray
+    """P(z_ni = 1 | x_n), shape (rows, features)."""
+    sample: Rows
+    """A draw of each z_n given x_n, shape (rows, features)."""
+
+
+def row_posterior(
+    data: Data,
+    likelihood: LinearGaussian | PoissonCounts,
+    parameters: GaussianParameters | PoissonParameters,
+    laws: RowLaws,
+    *,
+    seed: np.uint64 = np.uint64(0),  # noqa: B008
+    n_particles: int = 64,
+    n_steps: int = 64,
+    max_enumerated: int = 20_000,
+) -> RowPosterior:
+    """Return the density of every row with z summed out, and the posterior of its z.
+
+    Parameters
+    ----------
+    data
+        The rows, perhaps with missing entries.
+    likelihood, parameters
+        The law of data given rows, and one draw of its parameters.
+    laws
+        The prior of every row; `laws.which` has one entry for each row of `data`.
+    seed
+        The key of all random numbers.
+    n_particles, n_steps
+        Of annealed importance sampling: the standard error falls like n_particles^(-1/2), and
+        about as fast with n_steps.
+    max_enumerated
+        Rows whose law allows at most this many z are answered exactly.
+    """
+    n_particles = checks.integer("n_particles", n_particles, least=2)
+    n_steps = checks.integer("n_steps", n_steps, least=1)
+    rows = _for_kernels(data, likelihood, parameters)
+    seeds = _row_seeds(seed, data.values, rows.observed)
+    out = _empty(len(data.values), laws.log_odds.size)
+    for law in np.unique(laws.which):
+        at = np.flatnonzero(laws.which == law)
+        table = np.ascontiguousarray(laws.tables[law])
+        given = rows.values[at], rows.observed[at], *rows.features, laws.log_odds, table
+        part = _empty(at.size, laws.log_odds.size)
+        if _possible_rows(table) <= max_enumerated:
+            rows.enumerate(seeds[at], *given, part.log_density, part.probs, part.sample)
+        else:
+            rows.anneal(seeds[at], n_particles, n_steps, *given, *part)
+        out.log_density[at], out.standard_error[at] = part.log_density, part.standard_error
+        out.probs[at], out.sample[at] = part.probs, part.sample
+    return out._replace(log_density=out.log_density + rows.constants)
+
+
+class _Rows(NamedTuple):
+    """Data and features, as kernels want them."""
+
+    values: FloatArray
+    """Shape (rows, dims); zero where missing."""
+    observed: BoolArray
+    """Shape (rows, dims), also if nothing is missing."""
+    constants: FloatArray
+    """What kernels leave out of log p(x), shape (rows,)."""
+    features: tuple[FloatArray, ...]
+    enumerate: Callable[..., None]
+    anneal: Callable[..., None]
+
+
+def _for_kernels(data: Data, likelihood: LinearGaussian | PoissonCounts, parameters: Any) -> _Rows:
+    """Return data and features for the kernels of a likelihood."""
+    seen = np.ones(data.values.shape, np.bool_) if data.complete else data.observed
+    features, offset = parameters.features, parameters.background
+    if isinstance(likelihood, PoissonCounts):
+        terms = -gammaln(data.values + 1.0) - offset
+        loadings = np.ascontiguousarray(features.T)
+        return _Rows(
+            data.values, seen, _sums(terms, seen), (loadings, offset),
+            enumerate_rows.poisson, anneal_rows.poisson,
+        )  # fmt: skip
+    noise = parameters.noise_scale
+    values = np.where(seen, (data.values - offset) / noise, 0.0)
+    terms = -0.5 * values**2 - np.log(noise) - 0.5 * math.log(2.0 * math.pi)
+    loadings = np.ascontiguousarray((features / noise).T)
+    gram = loadings.T @ loadings
+    diagonal = np.diag(gram).copy()
+    np.fill_diagonal(gram, 0.0)
+    return _Rows(
+        values, seen, _sums(terms, seen), (loadings, gram, diagonal),
+        enumerate_rows.gaussian, anneal_rows.gaussian,
+    )  # fmt: skip
+
+
+def _sums(terms: FloatArray, seen: BoolArray) -> FloatArray:
+    """Return the sum of each row over observed entries, the same wherever the row stands."""
+    return np.array([math.fsum(row[at]) for row, at in zip(terms, seen, strict=True)])
+
+
+def _row_seeds(seed: np.uint64, values: FloatArray, seen: BoolArray) -> NDArray[np.uint64]:
+    """Return a key for each row that depends on the seed and on what was observed."""
+    key = int(seed).to_bytes(8, "little")
+    seeds = np.empty(len(values), np.uint64)
+    for n, (row, at) in enumerate(zip(values + 0.0, seen, strict=True)):  # no zero is negative
+        digest = hashlib.blake2b(row.tobytes() + at.tobytes(), key=key, digest_size=8).digest()
+        seeds[n] = int.from_bytes(digest, "little")
+    return seeds
+
+
+def _possible_rows(table: FloatArray) -> int:
+    """Return how many z a law allows."""
+    features = table.size - 1
+    return sum(math.comb(features, int(k)) for k in np.flatnonzero(table > -np.inf))
+
+
+def _empty(rows: int, features: int) -> RowPosterior:
+    """Return an answer to be filled, exact so far."""
+    sample = np.zeros((rows, features), np.int8)
+    return RowPosterior(np.zeros(rows), np.zeros(rows), np.zeros((rows, features)), sample)

@@ -1,0 +1,222 @@
+"""A result at a glance: its features, how well chains mixed, and what to be wary of.
+
+Features are those of the main mode (`modes`), in the order of `align`. For each: the share of rows
+that have it, its weight (the mean of the probability sigmoid(theta)), the length of its mean
+component, and its stability, the share of draws in which it is itself. Means of weights and
+components are over the draws in which some row has the feature.
+
+How many features two rows share needs no names: `coactivation` is the mean of Z Z' over draws.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from ribp import checks
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+from ribp.posterior.align import Alignment, align
+from ribp.posterior.diagnostics import Diagnostic, converged, diagnose
+from ribp.posterior.kept import Kept, array, kept, settings
+from ribp.posterior.modes import Mode, modes
+
+__all__ = ["FeatureSummary", "Summary", "coactivation", "summary"]
+
+_SHOWN = 40  # features in the text
+_SPARE = 0.1
+_MOST_ROWS = 20_000
+
+
+class FeatureSummary(NamedTuple):
+    """One feature of the main mode."""
+
+    rows: float
+    """Share of rows that have it."""
+    weight: float
+    """Mean of its probability."""
+    size: float
+    """Length of its mean component."""
+    stability: float
+    """Share of draws in which it is itself."""
+    chains: int
+    """Number of chains in which it is itself in at least half of the draws."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A result at a glance; `print` it."""
+
+    features: list[FeatureSummary]
+    active_features: dict[int, float]
+    """How many features are in use: number and share of draws of the main mode."""
+    diagnostics: dict[str, Diagnostic]
+    modes: tuple[Mode, ...]
+    warnings: list[str]
+
+    def __str__(self) -> str:
+        return "\n".join([*self._features(), "", *self._quantities(), *self._warnings()])
+
+    def _features(self) -> list[str]:
+        likely = sorted(self.active_features.items(), key=lambda item: -item[1])[:3]
+        lines = [
+            "Features in use: " + ", ".join(f"{k} in {share:.0%} of draws" for k, share in likely),
+            "",
+            "feature   rows  weight      size  stability  chains",
+        ]
+        for at, (rows, weight, size, stability, chains) in enumerate(self.features[:_SHOWN]):
+            lines.append(
+                f"{at:7d}  {rows:4.0%}  {weight:7.3g}  {size:8.3g}  {stability:9.0%}  {chains:6d}"
+            )
+        if len(self.features) > _SHOWN:
+            lines.append(f"    ...  and {len(self.features) - _SHOWN} more, less popular")
+        return lines
+
+    def _quantities(self) -> list[str]:
+        lines = ["quantity                  mean        sd      mcse  R-hat    bulk    tail"]
+        for name, (mean, sd, mcse, rhat, bulk, tail, _) in self.diagnostics.items():
+            lines.append(
+                f"{name:19} {mean:10.5g} {sd:9.3g} {mcse:9.2g} {rhat:6.3f} {bulk:7.0f} {tail:7.0f}"
+            )
+        return lines
+
+    def _warnings(self) -> list[str]:
+        return ["", *(_wrapped(text) for text in self.warnings)] if self.warnings else []
+
+
+def summary(
+    tree: xr.DataTree,
+    found: tuple[Mode, ...] | None = None,
+    alignment: Alignment | None = None,
+) -> Summary:
+    """Return a summary of a result; its modes, and the main one aligned, are found if not given."""
+    found, all_kept = found or modes(tree), kept(tree)
+    alignment = alignment or align(all_kept, found[0].chains)
+    active = array(tree, "posterior", "active_features")[list(found[0].chains)]
+    numbers, times = np.unique(active, return_counts=True)
+    diagnostics = diagnose(tree)
+    warnings = [
+        *json.loads(tree.attrs.get("warnings", "[]")),
+        *_interrupted(tree),
+        *_other_modes(found),
+        *_room(tree),
+        *converged(diagnostics),
+    ]
+    return Summary(
+        _summaries(all_kept, alignment),
+        {int(k): float(n / active.size) for k, n in zip(numbers, times, strict=True)},
+        diagnostics,
+        found,
+        warnings,
+    )
+
+
+def coactivation(
+    tree: xr.DataTree, rows: ArrayLike | None = None, chains: Sequence[int] | None = None
+) -> FloatArray:
+    """Return the mean number of features that two rows share, over draws of some chains.
+
+    Parameters
+    ----------
+    tree
+        A result.
+    rows
+        Indices of some rows; all if None.
+    chains
+        Those of the main mode if None.
+
+    Returns
+    -------
+    Shape (rows, rows); the diagonal is the mean count of each row.
+    """
+    all_kept = kept(tree)
+    at = np.arange(all_kept.shape[2]) if rows is None else checks.integers("rows", rows)
+    if at.size > _MOST_ROWS:
+        raise InputError(
+            "rows", f"must be at most {_MOST_ROWS}", at.size, "Pass the indices of some rows."
+        )
+    chains = modes(tree)[0].chains if chains is None else chains
+    total = np.zeros((at.size, at.size))
+    for chain in chains:
+        for draw in range(all_kept.shape[1]):
+            z = all_kept.unpacked(chain, draw)[at].astype(np.float64)
+            total += z @ z.T
+    return total / (len(chains) * all_kept.shape[1])
+
+
+def _summaries(all_kept: Kept, alignment: Alignment) -> list[FeatureSummary]:
+    """Return the features that some draw uses."""
+    chains = list(alignment.chains)
+    n_draws = alignment.order.shape[1]
+    weight = np.zeros(alignment.order.shape[2])
+    component = np.zeros((weight.size, all_kept.components.shape[3]))
+    for at, chain in enumerate(chains):
+        for draw in range(n_draws):
+            order = alignment.order[at, draw]
+            used = all_kept.unpacked(chain, draw)[:, order].any(axis=0)
+            weight[used] += expit(all_kept.log_odds[chain, draw, order[used]])
+            component[used] += all_kept.components[chain, draw, order[used]]
+    uses = np.rint(alignment.in_use.sum(axis=0) * n_draws)
+    popularity = alignment.activity.mean(axis=(0, 1))
+    stability = alignment.stability
+    return [
+        FeatureSummary(
+            float(popularity[i]),
+            float(weight[i] / uses[i]),
+            float(np.linalg.norm(component[i] / uses[i])),
+            float(stability[:, i].mean()),
+            int((stability[:, i] >= 0.5).sum()),
+        )
+        for i in np.flatnonzero(uses).tolist()
+    ]
+
+
+def _interrupted(tree: xr.DataTree) -> list[str]:
+    if not tree.attrs.get("interrupted", 0):
+        return []
+    size = array(tree, "posterior", "log_joint").shape[1]
+    asked: Any = settings(tree).get("n_draws", "all")
+    return [f"The run was interrupted: {size} of {asked} draws a chain were made."]
+
+
+def _other_modes(found: tuple[Mode, ...]) -> list[str]:
+    if len(found) == 1:
+        return []
+    total = sum(len(mode.chains) for mode in found)
+    below = found[0].log_joint - found[1].log_joint
+    return [
+        f"Chains found {len(found)} different sets of features; the one shown is that of"
+        f" {len(found[0].chains)} of {total} chains. The next has a mean log joint {below:.1f}"
+        f" lower and {found[1].agreement:.0%} agreement."
+    ]
+
+
+def _room(tree: xr.DataTree) -> list[str]:
+    features = settings(tree).get("n_features")
+    if features is None:
+        return []
+    most = int(array(tree, "posterior", "active_features").max())
+    if features - most >= _SPARE * features:
+        return []
+    return [
+        f"Up to {most} of {features} features were in use: raise max_features, since fewer than"
+        f" {_SPARE:.0%} to spare may hold back features that the data ask for."
+    ]
+
+
+def _wrapped(text: str, width: int = 78) -> str:
+    """Return a warning as lines of a list."""
+    lines, line = [], "!"
+    for word in text.split():
+        if len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = " "
+        line += " " + word
+    return "\n".join([*lines, line])

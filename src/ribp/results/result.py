@@ -1,0 +1,246 @@
+"""What a user holds after a fit: the tree of its draws, and what to do with it."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import RowCounts
+from ribp.errors import InputError
+from ribp.likelihoods.base import BoolArray, Data, Rows
+from ribp.model import Model
+from ribp.posterior import predict
+from ribp.posterior.align import Alignment, align
+from ribp.posterior.convergence import r_hat
+from ribp.posterior.diagnostics import Diagnostic, diagnose
+from ribp.posterior.draws import Draws, aligned_draws, unaligned_draws
+from ribp.posterior.kept import kept
+from ribp.posterior.laws import Counts, laws_of_rows
+from ribp.posterior.modes import Mode, modes
+from ribp.posterior.new_rows import NewRows, weigh_rows
+from ribp.posterior.predictive_checks import Checks, checks
+from ribp.posterior.summary import Summary, coactivation, summary
+from ribp.results import exchange, settings, store
+from ribp.results.schema import problem
+from ribp.threads import n_cores
+
+__all__ = ["Result"]
+
+_COLUMNS = 80
+_WARNINGS_SHOWN = 3
+
+
+class Result:
+    """The draws of a fit.
+
+    Parameters
+    ----------
+    tree
+        As `ribp.results.build` gives it. It is not copied.
+    """
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        wrong = problem(tree)
+        if wrong:
+            raise InputError("tree", "must be that of a result", wrong, "Make it with `build`.")
+        self._tree = tree
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """All draws: groups posterior, features, warmup and laws."""
+        return self._tree
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the fit was asked for."""
+        return settings.from_json(self._tree.attrs["settings"])
+
+    @property
+    def model(self) -> Model | BuffetModel:
+        """The model that was fitted."""
+        laws = self._tree["laws"].dataset.get("law_of_row")
+        return settings.model(self.settings, None if laws is None else laws.to_numpy())
+
+    @property
+    def n_chains(self) -> int:
+        """How many chains have draws."""
+        return self._tree["posterior"].sizes["chain"]
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws each chain has."""
+        return self._tree["posterior"].sizes["draw"]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the fit ended before its time."""
+        return bool(self._tree.attrs["interrupted"])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was found to be doubtful during the fit."""
+        return [str(text) for text in json.loads(self._tree.attrs["warnings"])]
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write everything to one netCDF file; see `ribp.results.store`."""
+        store.save(self._tree, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Return the result in a file that `save` has written."""
+        return cls(store.load(path))
+
+    def to_arviz(self, log_likelihood: ArrayLike | None = None) -> Any:
+        """Return the draws as ArviZ has them; see `ribp.results.exchange`.
+
+        Parameters
+        ----------
+        log_likelihood
+            Shape (chain, kept draw, row). If it is given, only kept draws are handed over.
+        """
+        return exchange.to_arviz(self._tree, log_likelihood)
+
+    # Reading it
+
+    @cached_property
+    def modes(self) -> tuple[Mode, ...]:
+        """Chains that found the same features together, the highest log joint first."""
+        return modes(self._tree)
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """The features of all draws of the main mode in one order, the most popular first."""
+        return align(kept(self._tree), self.modes[0].chains)
+
+    def summary(self) -> Summary:
+        """Return features, diagnostics and warnings; print it."""
+        return summary(self._tree, self.modes, self.alignment)
+
+    def diagnostics(self) -> dict[str, Diagnostic]:
+        """Return mean, error, R-hat and effective sizes of what does not depend on names."""
+        return diagnose(self._tree)
+
+    def draws(self, max_draws: int | None = None) -> Draws:
+        """Return kept draws of the main mode as arrays, features in one order."""
+        return aligned_draws(
+            self._tree, self.model.likelihood, self._counts, self.alignment, max_draws
+        )
+
+    @property
+    def _counts(self) -> RowCounts | None:
+        return getattr(self.model, "counts", None)
+
+    def coactivation(self, rows: ArrayLike | None = None) -> FloatArray:
+        """Return the mean number of features that two rows share, shape (rows, rows)."""
+        return coactivation(self._tree, rows, self.modes[0].chains)
+
+    def rows_given(
+        self, data: Data, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
+    ) -> NewRows:
+        """Return density and features of rows that need not have been seen, z summed out.
+
+        Parameters
+        ----------
+        data
+            The rows; entries may be missing.
+        counts
+            Their count laws; None for that of the fit, the average where rows had different ones.
+        max_draws
+            Use so many draws, evenly spaced; None for all that were kept.
+        **options
+            As in `ribp.posterior.row_posterior.row_posterior`.
+        """
+        return self._weighed(data, counts, max_draws, options)[0]
+
+    def decode(
+        self, data: Data, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
+    ) -> Rows:
+        """Return 0/1 rows that obey their count laws; arguments as in `rows_given`."""
+        found, tables, which = self._weighed(data, counts, max_draws, options)
+        if tables.shape[1] == 0:  # a buffet
+            return np.asarray(found.probs > 0.5, dtype=np.int8)
+        return predict.decode(found.probs, tables[0], which)
+
+    def _weighed(
+        self, data: Data, counts: Counts, max_draws: int | None, options: dict[str, Any]
+    ) -> tuple[NewRows, FloatArray, IntArray]:
+        """Return rows given the draws, and their laws."""
+        draws, likelihood = self.draws(max_draws), self.model.likelihood
+        likelihood.check(data)
+        tables, which = laws_of_rows(self._counts, draws, counts, len(data.values))
+        found = weigh_rows(draws, likelihood, data, which, tables, n_jobs=n_cores(), **options)
+        return found, tables, which
+
+    def log_likelihood(self, data: Data, **options: Any) -> FloatArray:
+        """Return log p(x_n | draw), z summed out, of the fitted rows: (chain, kept draw, row).
+
+        What `to_arviz` wants for cross-validation by `az.loo`.
+        """
+        counts, likelihood = self._counts, self.model.likelihood
+        draws = unaligned_draws(self._tree, likelihood, counts)
+        which = np.zeros(len(data.values), np.int64) if counts is None else counts.index
+        found = weigh_rows(draws, likelihood, data, which, n_jobs=n_cores(), **options)
+        return found.by_draw.reshape(self.n_chains, -1, len(data.values))
+
+    def impute(self, data: Data) -> tuple[FloatArray, FloatArray]:
+        """Return mean and standard deviation of all entries of the fitted data."""
+        return predict.impute(self.draws(), self.model.likelihood, data)
+
+    def held_out_log_density(self, values: FloatArray, mask: BoolArray) -> FloatArray:
+        """Return the log density of entries that were missing in the fit, shape (entries,)."""
+        return predict.held_out_entries(self.draws(), self.model.likelihood, values, mask)
+
+    def posterior_predictive(self, rng: np.random.Generator, n_draws: int = 100) -> FloatArray:
+        """Return replicates of the fitted data, shape (n_draws, rows, dims)."""
+        return predict.posterior_predictive(rng, self.draws(), self.model.likelihood, n_draws)
+
+    def check(self, rng: np.random.Generator, data: Data, n_draws: int = 200) -> Checks:
+        """Return posterior predictive checks; print them."""
+        return checks(rng, self.draws(n_draws), self.model.likelihood, data, n_draws)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        return self._tree.identical(other._tree)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "\n".join(_cut(line) for line in self._lines())
+
+    def _lines(self) -> list[str]:
+        asked, posterior = self.settings, self._tree["posterior"]
+        used, log_joint = (posterior[name].to_numpy() for name in ("active_features", "log_joint"))
+        most = asked["n_features"]
+        limit = "" if most is None else f", at most {most}"
+        ended = ", interrupted" if self.interrupted else ""
+        kept = self._tree["features"].sizes["draw"]
+        lines = [
+            f"<ribp Result: {asked['method']}, {asked['likelihood']['name']}, "
+            f"{asked['n_rows']} rows x {asked['n_dims']} dims>",
+            f"  draws          {self.n_chains} chains x {self.n_draws}, "
+            f"features of {kept} kept{ended}",
+            f"  features used  {np.median(used):g} ({used.min()} to {used.max()}){limit}",
+            f"  log joint      {log_joint.mean():.1f} (sd {log_joint.std():.1f})",
+            f"  R-hat          {r_hat(log_joint):.3f} log joint, {r_hat(used):.3f} features used",
+        ]
+        return lines + _about(self.warnings)
+
+
+def _about(warnings: list[str]) -> list[str]:
+    """Return the lines of a short display that are about warnings."""
+    shown = [f"  warning        {' '.join(text.split())}" for text in warnings[:_WARNINGS_SHOWN]]
+    left = len(warnings) - len(shown)
+    return [*shown, f"  and {left} more in `warnings`"] if left else shown
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _COLUMNS else line[: _COLUMNS - 3] + "..."

@@ -1,0 +1,160 @@
+"""What a tree must hold, and how its parts must fit together.
+
+`problem` compares groups with the settings and with each other, and names the group and variable
+that is wrong: whatever reads a tree that has none can rely on names, types, shapes and labels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from ribp.errors import InputError
+from ribp.likelihoods import LinearGaussian
+from ribp.results.settings import from_json, has_learned_law, likelihood, model
+
+__all__ = ["KIND", "SCHEMA_VERSION", "problem"]
+
+KIND = "ribp result"
+SCHEMA_VERSION = 1
+
+_TEXTS = ("ribp_version", "versions", "created", "settings", "warnings")
+_SAMPLES = ("chain", "draw")
+
+
+class _Variable(NamedTuple):
+    kind: str
+    """Of its dtype, as NumPy has it."""
+    dims: tuple[str, ...]
+
+
+def problem(tree: xr.DataTree) -> str | None:
+    """Return the first thing that is wrong with a tree, or None."""
+    try:
+        return next(_problems(tree), None)
+    except InputError as error:
+        return str(error)
+
+
+def _problems(tree: xr.DataTree) -> Iterator[str]:
+    yield from _wrong_attributes(tree.attrs)
+    settings = from_json(tree.attrs["settings"])
+    expected = _expected(settings)
+    for group, variables in expected.items():
+        if group not in tree.children:
+            yield f"the group {group} is missing"
+        for name, variable in variables.items():
+            yield from _wrong_variable(tree[group].to_dataset(), group, name, variable)
+    yield from _unexpected(tree, expected)
+    yield from _wrong_sizes(tree, settings)
+    yield from _wrong_labels(tree)
+    counts = tree["laws"].dataset.get("law_of_row")
+    model(settings, None if counts is None else counts.to_numpy())
+
+
+def _wrong_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
+    for name in _TEXTS:
+        if not isinstance(attrs.get(name), str):
+            yield f"the text {name} is missing"
+    if attrs.get("interrupted") not in (0, 1):
+        yield "the attribute interrupted is missing, or neither 0 nor 1"
+    for name, kind in (("warnings", list), ("versions", dict)):
+        try:
+            if not isinstance(json.loads(attrs[name]), kind):
+                yield f"the text {name} is not a {kind.__name__}"
+        except (ValueError, RecursionError):
+            yield f"the text {name} is not JSON"
+
+
+def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
+    """Return which variables each group must have, given the settings."""
+    law = likelihood(settings)
+    posterior = {
+        name: _Variable("f", _SAMPLES)
+        for name in ("mass", "concentration", "log_joint", "feature_scale")
+    }
+    posterior["active_features"] = _Variable("i", _SAMPLES)
+    posterior["count_histogram"] = _Variable("i", (*_SAMPLES, "count"))
+    if isinstance(law, LinearGaussian):
+        posterior["noise_scale"] = _Variable("f", _SAMPLES if law.shared else (*_SAMPLES, "dim"))
+    if has_learned_law(settings):
+        posterior["count_log_probs"] = _Variable("f", (*_SAMPLES, "law", "count"))
+    features = {
+        "components": _Variable("f", (*_SAMPLES, "feature", "dim")),
+        "log_odds": _Variable("f", (*_SAMPLES, "feature")),
+        "active": _Variable("b", (*_SAMPLES, "feature")),
+        "rows": _Variable("u", (*_SAMPLES, "row", "byte")),
+    }
+    if law.background:
+        features["background"] = _Variable("f", (*_SAMPLES, "dim"))
+    warmup = {
+        "log_joint": _Variable("f", ("chain", "sweep")),
+        "active_features": _Variable("i", ("chain", "sweep")),
+    }
+    restricted = settings["n_features"] is not None
+    laws = {"law_of_row": _Variable("i", ("row",))} if restricted else {}
+    return {"posterior": posterior, "features": features, "warmup": warmup, "laws": laws}
+
+
+def _wrong_variable(group: xr.Dataset, place: str, name: str, expected: _Variable) -> Iterator[str]:
+    if name not in group.data_vars:
+        yield f"{place}/{name} is missing"
+    found = group[name]
+    if found.dims != expected.dims:
+        yield f"{place}/{name} has the dimensions {found.dims} instead of {expected.dims}"
+    if found.dtype.kind != expected.kind:
+        yield f"{place}/{name} has the type {found.dtype}, of another kind than {expected.kind!r}"
+
+
+def _unexpected(tree: xr.DataTree, expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what would say something else than the settings; other variables are the user's."""
+    for group, name in (
+        ("posterior", "noise_scale"),
+        ("posterior", "count_log_probs"),
+        ("features", "background"),
+        ("laws", "law_of_row"),
+    ):
+        if name in tree[group].data_vars and name not in expected[group]:
+            yield f"{group}/{name} is there, although the settings have no such thing"
+
+
+def _wrong_sizes(tree: xr.DataTree, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sizes that differ from the settings or between groups."""
+    sizes = {"row": settings["n_rows"], "dim": settings["n_dims"], "law": len(settings["laws"])}
+    n_features = tree["features"].sizes["feature"]
+    if settings["n_features"] is not None:
+        sizes |= {"feature": settings["n_features"], "count": settings["n_features"] + 1}
+    sizes |= {"byte": -(-n_features // 8), "chain": tree["posterior"].sizes["chain"]}
+    for group in ("posterior", "features", "warmup", "laws"):
+        for dim, size in tree[group].sizes.items():
+            if size != sizes.get(str(dim), size):
+                yield f"{group} has {size} along {dim} instead of {sizes[str(dim)]}"
+    for dim in ("chain", "draw"):
+        if not tree["posterior"].sizes[dim] or not tree["features"].sizes[dim]:
+            yield f"there is nothing along {dim}"
+
+
+def _wrong_labels(tree: xr.DataTree) -> Iterator[str]:
+    """Yield labels that differ between groups."""
+    posterior, features = tree["posterior"].dataset, tree["features"].dataset
+    for group in ("posterior", "features", "warmup", "laws"):
+        for name, label in tree[group].dataset.coords.items():
+            if name in ("chain", "draw", "sweep") and label.dtype.kind not in "iu":
+                yield f"{group}/{name} does not hold whole numbers"
+            if name in ("row", "dim") and label.dtype.kind not in "iuU":
+                yield f"{group}/{name} holds neither numbers nor names"
+    for group in ("features", "warmup"):
+        if not np.array_equal(tree[group]["chain"], posterior["chain"]):
+            yield f"{group} has other chains than posterior"
+    for name in ("draw", "chain"):
+        if np.any(np.diff(posterior[name]) <= 0) or np.any(np.diff(features[name]) <= 0):
+            yield f"the numbers along {name} are not in order"
+    if not np.isin(features["draw"], posterior["draw"]).all():
+        yield "features has draws that posterior has not"
+    for one, other, name in (("posterior", "features", "dim"), ("laws", "features", "row")):
+        if name in tree[one].dims and not np.array_equal(tree[one][name], tree[other][name]):
+            yield f"{one} and {other} name {name} differently"

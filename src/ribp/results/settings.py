@@ -1,0 +1,161 @@
+"""From the settings of a fit, as its file has them, back to the model.
+
+Settings are plain JSON: numbers, texts, None. A count law is its text form (`str(law)`), and is
+parsed, never evaluated; a likelihood is its name and the fields of its dataclass.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from ribp import checks
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.checks import IntArray
+from ribp.counts import Learned, RowCounts, parse
+from ribp.errors import InputError
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.model import Model
+from ribp.weight_priors import WEIGHT_PRIORS
+
+__all__ = [
+    "LIKELIHOODS",
+    "describe",
+    "from_json",
+    "has_learned_law",
+    "likelihood",
+    "model",
+    "to_json",
+]
+
+AnyLikelihood = LinearGaussian | PoissonCounts
+
+LIKELIHOODS: dict[str, type[AnyLikelihood]] = {
+    "gaussian": LinearGaussian,
+    "poisson": PoissonCounts,
+}
+
+_NEEDED = (
+    "method", "likelihood", "n_features", "mass", "concentration", "weights", "laws",
+    "n_chains", "n_warmup", "n_draws", "thin", "seed", "n_rows", "n_dims",
+)  # fmt: skip
+
+
+def to_json(value: Any) -> str:
+    """Return JSON text; NumPy numbers and arrays become plain ones, infinities are refused."""
+    return json.dumps(value, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, (np.generic, np.ndarray)):
+        raise InputError("settings", "must be what JSON can hold", value, "Use plain values.")
+    return value.tolist()
+
+
+def from_json(text: str) -> dict[str, Any]:
+    """Return the settings in a JSON text, or raise an `InputError`."""
+    try:
+        settings = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError("settings", "must be JSON text", text, "Use `build`.") from None
+    if not isinstance(settings, dict) or not set(_NEEDED) <= settings.keys():
+        given = settings if isinstance(settings, dict) else {}
+        missing = ", ".join(name for name in _NEEDED if name not in given)
+        raise InputError("settings", f"must have {missing}", "none", "Add what is missing.")
+    for name in ("n_rows", "n_dims", "n_chains", "n_warmup", "n_draws"):
+        checks.integer(f"settings[{name!r}]", settings[name])
+    checks.integer("settings['thin']", settings["thin"], least=1)
+    if settings["n_features"] is not None:
+        checks.integer("settings['n_features']", settings["n_features"])
+    for name, kind in (("laws", str), ("seed", int)):
+        given = settings[name]
+        if not isinstance(given, list) or not all(isinstance(one, kind) for one in given):
+            raise InputError(
+                f"settings[{name!r}]", f"must be a list of {kind.__name__}", given, "Correct it."
+            )
+    return settings
+
+
+def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
+    """Return the likelihood of a fit."""
+    given = settings["likelihood"]
+    if not isinstance(given, dict) or "name" not in given:
+        raise InputError("likelihood", "must have a name", given, "Add its name.")
+    kind = LIKELIHOODS[checks.one_of("likelihood", given["name"], LIKELIHOODS)]
+    defaults = {field.name: field.default for field in fields(kind)}
+    chosen = {name: value for name, value in given.items() if name != "name"}
+    for name, value in chosen.items():
+        _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
+    return kind(**chosen)
+
+
+def _check_field(name: str, value: Any, default: Any) -> None:
+    """Raise an `InputError` unless `value` is what a field with this default can hold."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise InputError(name, "must be true or false", value, "Correct it.")
+    elif not (default is None and value is None):
+        checks.positive(name, value)
+
+
+def describe(given: Model | BuffetModel, method: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the settings of a model, as JSON can hold them."""
+    names = {kind: name for name, kind in LIKELIHOODS.items()}
+    law: Any = given.likelihood
+    found = {
+        "method": method,
+        "likelihood": {"name": names[type(law)], **asdict(law)},
+        "mass": given.mass,
+        "concentration": given.concentration,
+        "n_rows": shape[0],
+        "n_dims": shape[1],
+    }
+    if isinstance(given, BuffetModel):
+        return found | {"n_features": None, "weights": None, "laws": []}
+    laws = [str(one) for one in given.counts.laws]
+    return found | {"n_features": given.n_features, "weights": given.weights, "laws": laws}
+
+
+def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> Model | BuffetModel:
+    """Return the model of a fit: a buffet without limit if `n_features` is None."""
+    law = likelihood(settings)
+    mass, concentration = (
+        value if value is None else checks.positive(name, value)
+        for name, value in ((name, settings[name]) for name in ("mass", "concentration"))
+    )
+    n_features = settings["n_features"]
+    if n_features is None:
+        if not isinstance(law, LinearGaussian) or concentration is None:
+            raise InputError(
+                "settings",
+                "must be Gaussian with a known concentration for an unrestricted buffet",
+                f"{settings['likelihood']}, concentration {concentration}",
+                "Correct them.",
+            )
+        return BuffetModel(settings["n_rows"], law, mass, concentration)
+    weights = checks.one_of("weights", settings["weights"], WEIGHT_PRIORS)
+    counts = _row_counts(settings, law_of_row)
+    return Model(counts, n_features, law, mass, concentration, weights)
+
+
+def _row_counts(settings: Mapping[str, Any], law_of_row: IntArray | None) -> RowCounts:
+    laws = tuple(map(parse, settings["laws"]))
+    index = np.zeros(0, np.int64) if law_of_row is None else np.asarray(law_of_row)
+    counts = RowCounts(laws, index)
+    if counts.laws != laws or not np.array_equal(counts.index, index):
+        raise InputError(
+            "law_of_row",
+            "must use all laws, in their order",
+            f"{len(laws)} laws, of which rows use {len(counts.laws)}",
+            "Take `laws` and `index` from a RowCounts.",
+        )
+    return counts
+
+
+def has_learned_law(settings: Mapping[str, Any]) -> bool:
+    """Return whether some count law is learned."""
+    return any(isinstance(parse(text), Learned) for text in settings["laws"])

@@ -1,0 +1,215 @@
+"""From what chains recorded to one labelled tree.
+
+Groups: `posterior` (every draw, nothing that depends on how features are named), `features` (the
+kept draws: components, log-odds, bits of the rows), `warmup`, and `laws` (which row has which).
+Chains have equally many draws, those of the shortest; draws have equally many features, those of
+the largest: features that do not exist have NaN components and log-odds, and no row has them.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+import ribp
+from ribp.checks import IntArray
+from ribp.draws import ChainDraws, unpack_rows
+from ribp.errors import InputError
+from ribp.results.schema import KIND, SCHEMA_VERSION, problem
+from ribp.results.settings import to_json
+
+__all__ = ["build"]
+
+_FILLS = {  # what stands where a draw has no such feature
+    "components": np.nan,
+    "log_odds": np.nan,
+    "rows": 0,
+    "count_histogram": 0,
+    "count_log_probs": -np.inf,
+}
+_AXES = {
+    "components": ("feature", "dim"),
+    "background": ("dim",),
+    "log_odds": ("feature",),
+    "rows": ("row", "byte"),
+    "noise_scale": ("dim",),
+    "count_histogram": ("count",),
+    "count_log_probs": ("law", "count"),
+}
+
+Names = Sequence[Any] | NDArray[Any]
+Variables = dict[str, tuple[tuple[str, ...], NDArray[Any]]]
+
+
+def build(
+    chains: Sequence[ChainDraws],
+    settings: Mapping[str, Any],
+    *,
+    law_of_row: IntArray | None = None,
+    interrupted: bool = False,
+    warnings: Sequence[str] = (),
+    dim_names: Names | None = None,
+    row_names: Names | None = None,
+) -> xr.DataTree:
+    """Return the tree of a fit.
+
+    Parameters
+    ----------
+    chains
+        What each chain recorded; those without a draw are left out, and a warning says so.
+    settings
+        Of the fit, as JSON can hold them.
+    law_of_row
+        Shape (rows,): which of `settings["laws"]` each row has; None for a buffet without laws.
+    interrupted
+        Whether the fit ended before its time.
+    warnings
+        What the user should know about the fit.
+    dim_names, row_names
+        Names of the columns and rows of the data; None numbers them.
+    """
+    numbers = [number for number, chain in enumerate(chains) if chain.posterior]
+    if not numbers:
+        raise InputError(
+            "chains", "must have at least one draw", f"{len(chains)} without any", "Run longer."
+        )
+    used = [chains[number] for number in numbers]
+    n_draws = min(len(chain.posterior) for chain in used)
+    labels = {
+        "chain": np.array(numbers),
+        "row": _names("row_names", row_names, settings["n_rows"]),
+        "dim": _names("dim_names", dim_names, settings["n_dims"]),
+    }
+    groups: dict[str, Variables] = {
+        "/posterior": _posterior(used, n_draws),
+        "/features": _features(used, n_draws, bool(settings["likelihood"]["background"])),
+        "/warmup": _warmup(used),
+        "/laws": {} if law_of_row is None else {"law_of_row": (("row",), np.array(law_of_row))},
+    }
+    heard = [*warnings, *_about_chains(chains, n_draws)]
+    found = {name: _labelled(group, labels) for name, group in groups.items()}
+    found["/"] = xr.Dataset(attrs=_attributes(settings, interrupted, heard))
+    tree = xr.DataTree.from_dict(found)
+    wrong = problem(tree)
+    if wrong:
+        raise InputError("chains", "must fit the settings", wrong, "Correct the settings.")
+    return tree
+
+
+def _attributes(
+    settings: Mapping[str, Any], interrupted: bool, warnings: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "kind": KIND,
+        "schema_version": SCHEMA_VERSION,
+        "ribp_version": ribp.__version__,
+        "versions": _versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "settings": to_json(settings),
+        "interrupted": int(interrupted),
+        "warnings": to_json(warnings),
+    }
+
+
+@cache
+def _versions() -> str:
+    names = ("numpy", "scipy", "numba", "xarray")
+    return to_json({"python": platform.python_version()} | {name: version(name) for name in names})
+
+
+def _about_chains(chains: Sequence[ChainDraws], n_draws: int) -> list[str]:
+    lengths = [len(chain.posterior) for chain in chains]
+    said = [f"Chain {at} has no draws and was left out." for at, n in enumerate(lengths) if n == 0]
+    if any(n > n_draws for n in lengths):
+        said.append(f"Chains were cut to {n_draws} draws, the length of the shortest.")
+    return said
+
+
+def _posterior(chains: Sequence[ChainDraws], n_draws: int) -> Variables:
+    found = _stacked([chain.posterior[:n_draws] for chain in chains], ("chain", "draw"))
+    return found | {"draw": (("draw",), np.arange(n_draws))}
+
+
+def _features(chains: Sequence[ChainDraws], n_draws: int, background: bool) -> Variables:
+    kept = min(len(chain.features) for chain in chains)
+    numbers = np.array([draw["draw"] for draw in chains[0].features[:kept]], dtype=np.int64)
+    kept = int(np.count_nonzero(numbers < n_draws))
+    draws = [chain.features[:kept] for chain in chains]
+    same = all([one["draw"] for one in chain] == numbers[:kept].tolist() for chain in draws)
+    if not kept or not same:
+        raise InputError(
+            "chains", "must all have kept the same draws", numbers, "Use one `thin` for all."
+        )
+    found = _stacked(draws, ("chain", "draw"))
+    if not background:
+        del found["background"]
+    packed, n_features = found["rows"][1], found["log_odds"][1].shape[-1]
+    active = unpack_rows(np.bitwise_or.reduce(packed, axis=2), n_features).astype(bool)
+    return found | {
+        "active": (("chain", "draw", "feature"), active),
+        "draw": (("draw",), numbers[:kept]),
+    }
+
+
+def _warmup(chains: Sequence[ChainDraws]) -> Variables:
+    n_sweeps = min(len(chain.warmup) for chain in chains)
+    sweeps = [chain.warmup[:n_sweeps] for chain in chains]
+    found = _stacked(sweeps, ("chain", "sweep"))
+    if not n_sweeps:
+        empty = (len(chains), 0)
+        found = {
+            "log_joint": (("chain", "sweep"), np.zeros(empty)),
+            "active_features": (("chain", "sweep"), np.zeros(empty, np.int64)),
+        }
+    return found | {"sweep": (("sweep",), np.arange(n_sweeps))}
+
+
+def _stacked(draws: Sequence[Sequence[Mapping[str, Any]]], dims: tuple[str, str]) -> Variables:
+    """Return every variable of the draws, (chain, draw, ...), filled up to the largest draw."""
+    names = [name for one in draws[0][:1] for name in one if name not in ("draw", "n_features")]
+    found: Variables = {}
+    for name in names:
+        values = [[np.asarray(one[name]) for one in chain] for chain in draws]
+        stacked = _filled(values, _FILLS.get(name, 0))
+        found[name] = (dims + _AXES.get(name, ())[: stacked.ndim - 2], stacked)
+    return found
+
+
+def _filled(values: list[list[NDArray[Any]]], fill: float) -> NDArray[Any]:
+    shape = np.max([one.shape for chain in values for one in chain], axis=0).astype(int)
+    result = np.full((len(values), len(values[0]), *shape), fill, dtype=values[0][0].dtype)
+    for at, chain in enumerate(values):
+        for number, one in enumerate(chain):
+            here: tuple[Any, ...] = (at, number, *(slice(size) for size in one.shape))
+            result[here] = one
+    return result
+
+
+def _labelled(group: Variables, labels: Mapping[str, NDArray[Any]]) -> xr.Dataset:
+    """Return a dataset in which chains, rows and columns have their labels."""
+    met = {dim for dims, _ in group.values() for dim in dims}
+    return xr.Dataset(group, coords={dim: labels[dim] for dim in labels if dim in met})
+
+
+def _names(argument: str, names: Names | None, size: int) -> NDArray[Any]:
+    if names is None:
+        return np.arange(size)
+    given = np.asarray(names)
+    if given.ndim != 1 or given.size != size:
+        raise InputError(argument, f"must be {size} names", f"shape {given.shape}", "Count them.")
+    if given.dtype.kind in "iu":
+        return given.astype(np.int64)
+    return np.array([_text(name) for name in given.tolist()], dtype=np.str_)
+
+
+def _text(name: object) -> str:
+    """Return a text that UTF-8 and C strings can hold."""
+    return str(name).encode("utf-8", "replace").decode().replace("\0", "\ufffd")

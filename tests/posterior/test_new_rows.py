@@ -1,0 +1,148 @@
+"""Rows that were not seen: density and features against sums over all z and all draws."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from trees import FEATURES, MODELS, ROWS, buffet_chains, log_joints, made_chains, tree_of, truth_of
+
+from ribp import counts
+from ribp.counts.tables import mean_log_probs
+from ribp.errors import FitWarning, InputError
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import with_missing
+from ribp.posterior.draws import draws
+from ribp.posterior.laws import laws_of_rows
+from ribp.posterior.new_rows import weigh_rows
+from ribp.symmetric import log_esp
+
+NEW = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [np.nan, 1.0, 5.0], [np.nan] * 3, [1.0, 0, 2]])
+DATA = with_missing(NEW)
+Z = np.array(list(product([0, 1], repeat=FEATURES)), np.int8)
+
+
+def pool(name, n_draws=3):
+    if name == "buffet":
+        model, chains = buffet_chains(1, truth_of(1), n_draws)
+    else:
+        model, chains = made_chains(1, truth_of(1), n_draws=n_draws, model=MODELS[name])
+    tree = tree_of(chains, model, log_joints(chains))
+    return model, draws(tree, model.likelihood, getattr(model, "counts", None))
+
+
+def log_likelihoods(likelihood, given):
+    """Return log p(x_n | z) for all z and rows."""
+    mean = Z @ given.features + given.background
+    if isinstance(likelihood, LinearGaussian):
+        terms = stats.norm.logpdf(NEW[:, None], mean, given.noise_scale)
+    else:
+        terms = stats.poisson.logpmf(NEW[:, None], mean)
+    return np.nansum(terms, axis=2)
+
+
+def expected(model, given, laws, which):
+    """Return log density and probabilities by enumeration."""
+    log_joint = []
+    for s, parameters in enumerate(given.parameters):
+        theta = given.log_odds[s]
+        prior = Z @ np.where(np.isfinite(theta), theta, -1e300)
+        if len(laws):
+            real = theta[np.isfinite(theta)]
+            tables = np.full((len(laws[s]), FEATURES + 1), -np.inf)
+            tables[:, : real.size + 1] = laws[s][:, : real.size + 1] - log_esp(real)
+            prior = prior + tables[which][:, Z.sum(axis=1)]
+        else:
+            prior = np.tile(prior - np.logaddexp(0, theta).sum(), (len(NEW), 1))
+        log_joint.append(prior + log_likelihoods(model.likelihood, parameters))
+    log_joint = np.array(log_joint)
+    total = logsumexp(log_joint, axis=(0, 2))
+    weights = np.exp(log_joint - total[:, None]).sum(axis=0)
+    return total - np.log(len(log_joint)), weights @ Z
+
+
+@pytest.mark.parametrize("name", [*MODELS, "buffet"])
+def test_against_enumeration(name):
+    model, given = pool(name)
+    which = np.arange(len(NEW)) % max(given.count_log_probs.shape[1], 1)
+    found = weigh_rows(given, model.likelihood, DATA, which)
+    laws = given.count_log_probs if given.count_log_probs.shape[1] else ()
+    log_density, probs = expected(model, given, laws, which)
+    np.testing.assert_allclose(found.log_density, log_density, atol=1e-10)
+    np.testing.assert_allclose(found.probs, probs, atol=1e-10)
+    assert not found.standard_error.any()
+    np.testing.assert_allclose(
+        logsumexp(found.by_draw, axis=0) - np.log(len(found.by_draw)), found.log_density
+    )
+
+
+@pytest.mark.parametrize("name", ["noise per column", "buffet"])
+def test_annealing_has_a_standard_error(name):
+    model, given = pool(name)
+    which = np.zeros(len(NEW), np.int64)
+    exact = weigh_rows(given, model.likelihood, DATA, which)
+    found = weigh_rows(
+        given, model.likelihood, DATA, which, max_enumerated=0, n_particles=16, n_steps=8
+    )
+    seen = ~np.isnan(NEW).all(axis=1)
+    assert (found.standard_error[seen] > 0).all()
+    assert (found.standard_error < 0.5).all()
+    distance = np.abs(found.log_density - exact.log_density)
+    assert (distance < 5 * found.standard_error + 1e-9).all()
+    np.testing.assert_allclose(found.probs, exact.probs, atol=0.25)
+
+
+def test_rows_do_not_depend_on_each_other_or_on_threads():
+    model, given = pool("noise per column")
+    which, order = np.zeros(len(NEW), np.int64), np.array([3, 1, 4, 0, 2])
+    options = {"max_enumerated": 0, "n_particles": 4, "n_steps": 3}
+    one = weigh_rows(given, model.likelihood, DATA, which, **options)
+    two = weigh_rows(given, model.likelihood, DATA, which, n_jobs=2, **options)
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first, second)
+    moved = weigh_rows(given, model.likelihood, DATA.rows(order), which, **options)
+    np.testing.assert_array_equal(moved.probs, one.probs[order])
+    np.testing.assert_array_equal(moved.log_density, one.log_density[order])
+
+
+# Which law they have
+
+
+def test_laws_of_new_rows():
+    model, given = pool("learned")
+    fitted = model.counts
+    asked = counts.by_row([counts.exactly(2), fitted.laws[0], counts.exactly(2), fitted.laws[1]])
+    tables, which = laws_of_rows(fitted, given, asked, 4)
+    known = mean_log_probs(counts.as_row_counts(counts.exactly(2), 1), FEATURES)[0]
+    assert which.tolist() == [0, 1, 0, 2]
+    np.testing.assert_array_equal(tables[:, 0], np.tile(known, (len(given.log_odds), 1)))
+    np.testing.assert_array_equal(tables[:, 1], given.count_log_probs[:, 0])
+    np.testing.assert_array_equal(tables[:, 2], given.count_log_probs[:, 1])
+
+
+def test_the_average_law_is_said_to_be_one():
+    model, given = pool("learned")
+    with pytest.warns(FitWarning, match="2 different count laws"):
+        tables, which = laws_of_rows(model.counts, given, None, 3)
+    mean = np.exp(given.count_log_probs).mean(axis=1)  # half of the rows each
+    np.testing.assert_allclose(np.exp(tables[:, 0]), mean, atol=1e-14)
+    assert which.tolist() == [0, 0, 0]
+    model, given = pool("noise per column")
+    tables, _ = laws_of_rows(model.counts, given, None, 3)  # one law: no warning
+    np.testing.assert_allclose(np.exp(tables), np.exp(given.count_log_probs), atol=1e-14)
+
+
+def test_laws_that_cannot_be():
+    model, given = pool("noise per column")
+    with pytest.raises(InputError, match="possible with the 5 features"):
+        laws_of_rows(model.counts, given, counts.exactly(9), 3)
+    with pytest.raises(InputError, match="each of the 3 rows"):
+        laws_of_rows(model.counts, given, [1, 2], 3)
+    _, given = pool("buffet")
+    with pytest.raises(InputError, match="must be None"):
+        laws_of_rows(None, given, counts.exactly(1), 3)
+    tables, which = laws_of_rows(None, given, None, 3)
+    assert tables.shape[1] == 0
+    assert which.tolist() == [0, 0, 0]
+    assert given.rows.shape[1] == ROWS

@@ -1,0 +1,275 @@
+"""Decoded rows, replicates, new rows and missing entries against enumeration and closed forms."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import logsumexp
+from trees import (
+    DIMS,
+    FEATURES,
+    MODELS,
+    ROWS,
+    buffet_chains,
+    log_joints,
+    made_chains,
+    tree_of,
+    truth_of,
+)
+
+from ribp import RestrictedBernoulli, counts
+from ribp.errors import InputError
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import Data, complete
+from ribp.posterior.draws import draws
+from ribp.posterior.predict import (
+    decode,
+    held_out_entries,
+    impute,
+    new_rows,
+    posterior_predictive,
+)
+from ribp.posterior.predictive_checks import checks
+from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+
+EVERY = np.array(list(itertools.product([0, 1], repeat=4)), np.int8)
+GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
+
+
+def pool(model, seed=0, n_draws=10):
+    model, chains = made_chains(seed, truth_of(seed), n_draws=n_draws, model=model)
+    return draws(tree_of(chains, model, log_joints(chains)), model.likelihood, model.counts)
+
+
+# Decoding
+
+
+@given(seed=st.integers(0, 10**6))
+def test_decoded_rows_against_all_rows(seed):
+    rng = np.random.default_rng(seed)
+    probs = rng.random((6, 4))
+    allowed = rng.random((2, 5)) < 0.5
+    allowed[range(2), rng.integers(5, size=2)] = True
+    tables = np.where(allowed, np.log(rng.random((2, 5))), -np.inf)
+    which = rng.integers(2, size=6)
+    found = decode(probs, tables, which)
+    assert found.dtype == np.int8
+    for row, p, law in zip(found, probs, which, strict=True):
+        possible = EVERY[allowed[law][EVERY.sum(axis=1)]]
+        best = possible[np.argmax(possible @ (2 * p - 1))]
+        np.testing.assert_array_equal(row, best)
+
+
+def test_ties_go_to_the_first_features():
+    two = np.where(np.arange(5) == 2, 0.0, -np.inf)[None]
+    some = np.zeros((1, 5))
+    which = np.zeros(1, np.int64)
+    np.testing.assert_array_equal(decode([[0.3, 0.7, 0.3, 0.3]], two, which), [[1, 1, 0, 0]])
+    np.testing.assert_array_equal(decode([[0.5, 0.7, 0.5, 0.5]], some, which), [[0, 1, 0, 0]])
+    np.testing.assert_array_equal(decode(np.ones((1, 4)), some, which), [[1, 1, 1, 1]])
+
+
+# Replicates and new rows
+
+
+def test_replicates_have_the_law_of_the_draws():
+    found = pool(GAUSSIAN, n_draws=2)
+    data = posterior_predictive(np.random.default_rng(0), found, GAUSSIAN.likelihood, 400)
+    assert data.shape == (400, ROWS, DIMS)
+    residuals = []
+    for s, parameters in enumerate(found.parameters):
+        mean = found.unpacked(s) @ parameters.features + parameters.background
+        residuals.append((data[s * 100 : s * 100 + 100] - mean) / parameters.noise_scale)
+    assert agrees(stats.kstest(np.ravel(residuals), "norm").pvalue)
+    assert not agrees(stats.kstest(1.1 * np.ravel(residuals), "norm").pvalue)
+
+
+def test_fewer_and_no_replicates():
+    found = pool(POISSON)
+    rng = np.random.default_rng(0)
+    assert posterior_predictive(rng, found, POISSON.likelihood, 3).shape == (3, ROWS, DIMS)
+    assert posterior_predictive(rng, found, POISSON.likelihood, 0).shape == (0, ROWS, DIMS)
+
+
+def law_of_new_rows(found, law):
+    """Return all rows and their probabilities, averaged over draws."""
+    rows = np.array(list(itertools.product([0, 1], repeat=FEATURES)), np.int8)
+    each = [
+        np.exp(RestrictedBernoulli(theta, counts.table(np.exp(tables[law]))).log_prob(rows))
+        for theta, tables in zip(found.log_odds, found.count_log_probs, strict=True)
+    ]
+    return np.mean(each, axis=0)
+
+
+def test_new_rows_have_their_law():
+    model = MODELS["learned"]
+    found = pool(model, n_draws=3)
+    n = 4000 * n_seeds(1)
+    for law, other in [(0, 1), (1, 0)]:
+        rows, data = new_rows(np.random.default_rng(law), found, model.likelihood, np.full(n, law))
+        assert data.shape == (n, DIMS)
+        code = rows @ 2 ** np.arange(FEATURES)[::-1]
+        seen = np.bincount(code, minlength=2**FEATURES)
+        assert agrees(frequencies_p_value(seen, law_of_new_rows(found, law)))
+        # The broken twin: the law of the other rows.
+        assert not agrees(frequencies_p_value(seen, law_of_new_rows(found, other)))
+
+
+def test_data_of_new_rows_are_those_of_their_draw():
+    model = MODELS["noise per column"]
+    found = pool(model, n_draws=1)
+    found = found._replace(parameters=found.parameters[:1], rows=found.rows[:1])
+    rows, data = new_rows(
+        np.random.default_rng(0), found, model.likelihood, np.zeros(3000, np.int64)
+    )
+    parameters = found.parameters[0]
+    residuals = (data - rows @ parameters.features) / parameters.noise_scale
+    assert agrees(stats.kstest(residuals.ravel(), "norm").pvalue)
+
+
+def test_new_rows_of_a_buffet_are_coins():
+    model, chains = buffet_chains(0, truth_of(0, unused=0))
+    found = draws(tree_of(chains, model, log_joints(chains)), model.likelihood, None)
+    rows, _ = new_rows(np.random.default_rng(0), found, model.likelihood, np.zeros(4000, int))
+    expected = np.mean(1.0 / (1.0 + np.exp(-found.log_odds)), axis=0)
+    for column, p in zip(rows.T, expected, strict=True):
+        assert agrees(mean_p_value(column, p))
+        assert not agrees(mean_p_value(column, 0.8 * p))
+
+
+def test_a_law_that_does_not_exist():
+    with pytest.raises(InputError, match="which must be below 1"):
+        new_rows(np.random.default_rng(0), pool(GAUSSIAN), GAUSSIAN.likelihood, [0, 1])
+
+
+# Missing entries
+
+
+def mixture_of(found, likelihood):
+    """Return means and variances of all entries given each draw."""
+    means, variances = [], []
+    for s, p in enumerate(found.parameters):
+        means.append(found.unpacked(s) @ p.features + p.background)
+        gaussian = isinstance(likelihood, LinearGaussian)
+        variances.append(np.broadcast_to(p.noise_scale**2, (ROWS, DIMS)) if gaussian else means[-1])
+    return np.array(means), np.array(variances)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_imputed_entries(name):
+    likelihood = MODELS[name].likelihood
+    found = pool(MODELS[name])
+    rng = np.random.default_rng(0)
+    observed = rng.random((ROWS, DIMS)) < 0.5
+    values = np.where(observed, rng.poisson(2.0, (ROWS, DIMS)), 0.0)
+    mean, sd = impute(found, likelihood, Data(values, observed))
+    np.testing.assert_array_equal(mean[observed], values[observed])
+    assert not sd[observed].any()
+    means, variances = mixture_of(found, likelihood)
+    second = (variances + means**2).mean(axis=0)  # E[x^2]
+    np.testing.assert_allclose(mean[~observed], means.mean(axis=0)[~observed])
+    expected = np.sqrt(second - means.mean(axis=0) ** 2)
+    np.testing.assert_allclose(sd[~observed], expected[~observed], rtol=1e-8)
+
+
+def test_nothing_to_impute():
+    values = np.random.default_rng(0).random((ROWS, DIMS))
+    mean, sd = impute(pool(GAUSSIAN), GAUSSIAN.likelihood, complete(values))
+    np.testing.assert_array_equal(mean, values)
+    assert not sd.any()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_held_out_entries(name):
+    likelihood = MODELS[name].likelihood
+    found = pool(MODELS[name])
+    rng = np.random.default_rng(1)
+    mask = rng.random((ROWS, DIMS)) < 0.3
+    values = np.where(mask, rng.poisson(2.0, (ROWS, DIMS)), np.nan)
+    means, variances = mixture_of(found, likelihood)
+    with np.errstate(invalid="ignore"):
+        if isinstance(likelihood, LinearGaussian):
+            each = stats.norm.logpdf(values, means, np.sqrt(variances))
+        else:
+            each = stats.poisson.logpmf(values, means)
+    expected = logsumexp(each[:, mask], axis=0) - np.log(len(means))
+    np.testing.assert_allclose(held_out_entries(found, likelihood, values, mask), expected)
+
+
+def test_densities_add_up():
+    """Over all counts the probabilities sum to one."""
+    found = pool(POISSON)
+    mask = np.zeros((ROWS, DIMS), bool)
+    mask[3, 1] = True
+    total = sum(
+        np.exp(held_out_entries(found, POISSON.likelihood, np.full((ROWS, DIMS), float(x)), mask))
+        for x in range(200)
+    )
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+
+
+# Checks
+
+
+def p_values_of_replicates(change=lambda x: x):
+    """Return p-values of data that the model made itself, or of these after a change."""
+    found, rng = pool(GAUSSIAN, n_draws=20), np.random.default_rng(0)
+    observed = rng.random((ROWS, DIMS)) < 0.8
+    each = []
+    for values in posterior_predictive(rng, found, GAUSSIAN.likelihood, 80):
+        data = Data(np.where(observed, change(values), 0.0), observed)
+        p = checks(rng, found, GAUSSIAN.likelihood, data, 40).p_values
+        each.append([p[name][0] for name in p])
+    return np.array(each).T
+
+
+def test_p_values_of_the_model_are_uniform_and_others_are_not():
+    def uniform(p):
+        return agrees(stats.kstest(p, "uniform").pvalue)
+
+    assert all(map(uniform, p_values_of_replicates()))
+    wider = list(map(uniform, p_values_of_replicates(lambda x: 1.5 * x)))
+    assert wider[1:3] == [False, False]  # deviations, largest
+    lower = list(map(uniform, p_values_of_replicates(lambda x: x - 2.0)))
+    assert lower == [False, True, False, False]  # all but the deviations
+
+
+def test_checks_are_a_small_table():
+    found, values = pool(GAUSSIAN), np.full((ROWS, DIMS), 50.0)
+    wrong = checks(np.random.default_rng(0), found, GAUSSIAN.likelihood, complete(values), 20)
+    assert wrong.extreme("column mean") == 1.0
+    text = str(wrong)
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) == 6
+    assert "row sum" in text
+
+
+def test_columns_and_rows_never_observed_are_left_out():
+    found = pool(POISSON)
+    observed = np.ones((ROWS, DIMS), bool)
+    observed[:, 0] = observed[4] = False
+    data = Data(np.ones((ROWS, DIMS)) * observed, observed)
+    p_values = checks(np.random.default_rng(0), found, POISSON.likelihood, data, 20).p_values
+    assert {name: p.size for name, p in p_values.items()} == {
+        "column mean": DIMS - 1,
+        "column deviation": DIMS - 1,
+        "largest entry": 1,
+        "row sum": ROWS - 1,
+    }
+
+
+def test_p_values_are_shares_of_replicates():
+    found = pool(POISSON)
+    values = posterior_predictive(np.random.default_rng(5), found, POISSON.likelihood, 50)
+    real = np.full((ROWS, DIMS), 2.0)
+    p = checks(np.random.default_rng(5), found, POISSON.likelihood, complete(real), 50).p_values
+    sums = values.sum(axis=2)
+    expected = (sums > 6.0).mean(axis=0) + 0.5 * (sums == 6.0).mean(axis=0)
+    np.testing.assert_allclose(p["row sum"], expected)
+    largest = values.max(axis=(1, 2))
+    np.testing.assert_allclose(
+        p["largest entry"], (largest > 2.0).mean() + 0.5 * (largest == 2.0).mean()
+    )

@@ -1,0 +1,181 @@
+"""Rows with z summed out: against all z and SciPy's densities; the same wherever a row stands."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+import ribp
+from ribp.errors import InputError
+from ribp.likelihoods import (
+    Data,
+    GaussianParameters,
+    LinearGaussian,
+    PoissonCounts,
+    PoissonParameters,
+)
+from ribp.likelihoods.base import RowLaws, complete
+from ribp.posterior.row_posterior import row_posterior
+from ribp.testing.goodness import agrees, mean_p_value
+
+FEATURES, DIMS, ROWS = 5, 4, 7
+ALL_Z = np.array(list(product([0, 1], repeat=FEATURES)))
+LAWS = [
+    ribp.counts.exactly(2),
+    ribp.counts.window(3, 1),
+    ribp.counts.table([0.0, 0.3, 0.0, 0.7]),
+    ribp.counts.poisson(1.5),
+    ribp.counts.exactly(0),
+]
+LEARNED = np.log([0.1, 0.2, 0.05, 0.3, 0.25, 0.1])
+WHICH = np.array([0, 1, 2, 3, 4, 5, 1])
+CASES = ["gaussian", "gaussian with background", "poisson", "poisson with background"]
+
+
+def row_laws(rng, features, laws=LAWS, which=WHICH):
+    theta = rng.normal(0, 1, features)
+    log_probs = [law.restricted_log_probs(0, features) for law in laws]
+    if len(laws) == len(LAWS):
+        log_probs.append(LEARNED)
+    tables = np.array(log_probs) - ribp.log_esp(theta)
+    return RowLaws(theta, tables, which, np.zeros(len(tables), bool))
+
+
+def problem(case, features=FEATURES, laws=LAWS, which=WHICH, missing=True):
+    """Return data, likelihood, parameters and laws; row 3 shows nothing, rows 1 and 6 are one."""
+    rng = np.random.default_rng(CASES.index(case))
+    background = case.endswith("background")
+    law = row_laws(rng, features, laws, which)
+    z = rng.integers(0, 2, (len(which), features))
+    offset = rng.gamma(1.0, 1.0, DIMS) * background
+    if case.startswith("gaussian"):
+        A, noise = rng.normal(0, 1, (features, DIMS)), rng.uniform(0.5, 2.0, DIMS)
+        values = z @ A + offset + noise * rng.normal(size=(len(which), DIMS))
+        likelihood = LinearGaussian(background=background)
+        parameters = GaussianParameters(A, offset, noise, 1.0)
+    else:
+        A = rng.gamma(1.0, 1.0, (features, DIMS))
+        values = rng.poisson(z @ A + offset).astype(float)
+        likelihood = PoissonCounts(background=background)
+        parameters = PoissonParameters(A, offset, 1.0)
+    values[-1] = values[1]
+    if not missing:
+        return complete(values), likelihood, parameters, law
+    observed = rng.random(values.shape) < 0.7
+    observed[2], observed[3], observed[-1] = True, False, observed[1]
+    return Data(np.where(observed, values, 0.0), observed), likelihood, parameters, law
+
+
+def log_joint(data, parameters, laws, n):
+    """Return log p(x_n, z) for ALL_Z, from the densities of SciPy."""
+    means = ALL_Z @ parameters.features + parameters.background
+    if isinstance(parameters, GaussianParameters):
+        terms = stats.norm.logpdf(data.values[n], means, parameters.noise_scale)
+    else:
+        terms = stats.poisson.logpmf(data.values[n], means)
+    seen = slice(None) if data.complete else data.observed[n]
+    prior = laws.tables[laws.which[n]][ALL_Z.sum(axis=1)] + ALL_Z @ laws.log_odds
+    return prior + terms[:, seen].sum(axis=1)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_enumerated_rows_are_those_of_the_definition(case, missing):
+    given = data, _, parameters, laws = problem(case, missing=missing)
+    out = row_posterior(*given)
+    np.testing.assert_array_equal(out.standard_error, 0.0)
+    for n in range(ROWS):
+        log_p = log_joint(data, parameters, laws, n)
+        if np.isneginf(log_p).all():
+            assert out.log_density[n] == -np.inf
+            assert np.isnan(out.probs[n]).all()
+            continue
+        np.testing.assert_allclose(out.log_density[n], logsumexp(log_p), rtol=0, atol=1e-10)
+        expected = np.exp(log_p - logsumexp(log_p)) @ ALL_Z
+        np.testing.assert_allclose(out.probs[n], expected, rtol=0, atol=1e-10)
+        drawn = np.flatnonzero((out.sample[n] == ALL_Z).all(axis=1))
+        assert log_p[drawn] > -np.inf
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_row_that_shows_nothing_is_as_its_law_says(case):
+    given = problem(case)
+    theta, f = given[3].log_odds, np.exp(LAWS[WHICH[3]].restricted_log_probs(0, FEATURES))
+    inclusion = sum(p * ribp.inclusion_probs(theta, k) for k, p in enumerate(f))
+    exact = row_posterior(*given)
+    assert exact.log_density[3] == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(exact.probs[3], inclusion, rtol=0, atol=1e-12)
+    annealed = row_posterior(*given, max_enumerated=0, n_particles=4, n_steps=1)
+    assert annealed.log_density[3] == pytest.approx(0.0, abs=1e-12)
+    assert annealed.standard_error[3] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("max_enumerated", [20_000, 10, 0])
+@pytest.mark.parametrize("case", CASES)
+def test_a_row_has_one_answer_wherever_it_stands(case, max_enumerated):
+    data, likelihood, parameters, laws = problem(case)
+
+    def at(rows, seed=0):
+        return row_posterior(
+            data.rows(rows), likelihood, parameters, laws._replace(which=laws.which[rows]),
+            seed=np.uint64(seed), n_particles=5, n_steps=3, max_enumerated=max_enumerated,
+        )  # fmt: skip
+
+    whole, order = at(np.arange(ROWS)), np.random.default_rng(0).permutation(ROWS)
+    shuffled = at(order)
+    for one, other in zip(whole, shuffled, strict=True):
+        np.testing.assert_array_equal(one[order], other)
+        np.testing.assert_array_equal(one[1], one[6])
+    for n in range(ROWS):
+        for one, alone in zip(whole, at(np.array([n])), strict=True):
+            np.testing.assert_array_equal(one[n], alone[0])
+    fresh = at(np.arange(ROWS), seed=1)
+    if max_enumerated == 0:
+        assert np.any(fresh.log_density != whole.log_density)
+
+
+def test_a_complete_row_has_one_answer_beside_rows_with_missing_entries():
+    data, *rest, laws = problem("gaussian")
+    alone = complete(data.values[[2]])
+    for most in (0, 20_000):
+        kwargs = {"n_particles": 5, "n_steps": 3, "max_enumerated": most}
+        one = row_posterior(alone, *rest, laws._replace(which=WHICH[[2]]), **kwargs)
+        whole = row_posterior(data, *rest, laws, **kwargs)
+        for part, values in zip(one, whole, strict=True):
+            np.testing.assert_array_equal(part[0], values[2])
+
+
+def test_laws_with_many_rows_are_annealed_and_others_enumerated():
+    out = row_posterior(*problem("gaussian"), n_particles=5, n_steps=3, max_enumerated=10)
+    few = np.isin(WHICH, [0, 4])  # ten pairs; one row without features
+    np.testing.assert_array_equal(out.standard_error[few], 0.0)
+    assert np.all(out.standard_error[[1, 2, 5, 6]] > 0.0)
+
+
+@pytest.mark.parametrize("wrong", [{"n_particles": 1}, {"n_steps": 0}])
+def test_too_few_particles_or_steps_are_refused(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        row_posterior(*problem("gaussian"), **wrong)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("case", CASES)
+def test_annealed_rows_agree_with_enumerated_ones(case):
+    laws, which = [ribp.counts.window(3, 2), ribp.counts.table([0, 0.5, 0, 0.5])], np.arange(60) % 2
+    given = problem(case, 10, laws, which)
+    exact = row_posterior(*given)
+    out = row_posterior(*given, max_enumerated=0)
+    possible = np.isfinite(exact.log_density)
+    assert possible.sum() > 40
+    assert np.all(exact.log_density[~possible] == out.log_density[~possible])
+    # Densities are unbiased, their errors independent; probabilities have errors of their own.
+    gap = np.where(possible, out.log_density, 0) - np.where(possible, exact.log_density, 0)
+    random = possible & (out.standard_error > 1e-9)
+    assert agrees(mean_p_value(np.expm1(gap)[random], 0.0))
+    assert np.all(np.abs(gap[random]) < 6 * out.standard_error[random] + 1e-9)
+    assert np.median(out.standard_error[random]) < 0.05
+    apart = out.probs[possible] - exact.probs[possible]
+    assert np.abs(apart).mean() < 0.05
+    assert not agrees(mean_p_value(np.expm1(gap + 0.1)[random], 0.0))  # a tenth is caught

@@ -1,0 +1,119 @@
+"""A result at a glance."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from trees import (
+    FEATURES,
+    ROWS,
+    buffet_chains,
+    log_joints,
+    made_chains,
+    merged,
+    shuffled,
+    tree_of,
+    truth_of,
+    two_modes,
+)
+
+from ribp import counts
+from ribp.errors import InputError
+from ribp.likelihoods import LinearGaussian
+from ribp.model import Model
+from ribp.posterior import summary as module
+from ribp.posterior.summary import coactivation, summary
+
+
+def test_features_are_described():
+    model, chains = made_chains(0, truth_of(0, unused=2))
+    found = summary(tree_of(shuffled(chains), model, log_joints(chains)))
+    states = [state for chain in chains for state in chain]
+    rows = np.mean([s.rows for s in states], axis=(0, 1))
+    order = np.argsort(-rows)[: FEATURES - 2]
+    expected = np.array(
+        [
+            rows,
+            np.mean([expit(s.log_odds) for s in states], axis=0),
+            np.linalg.norm(np.mean([s.parameters.features for s in states], axis=0), axis=1),
+            np.ones(FEATURES),
+            np.full(FEATURES, 2),
+        ]
+    ).T[order]
+    np.testing.assert_allclose(found.features, expected)
+    assert found.active_features == {FEATURES - 2: 1.0}
+
+
+def test_means_are_over_the_draws_that_use_a_feature():
+    model, chains = buffet_chains(0, truth_of(0, unused=0))
+    found = summary(tree_of(shuffled(chains), model, log_joints(chains)))
+    assert len(found.features) == FEATURES
+    states = [state for chain in chains for state in chain]
+    assert sum(found.active_features.values()) == pytest.approx(1.0)
+    sizes = [s.log_odds.size for s in states]
+    assert found.active_features[FEATURES] == pytest.approx(np.mean(np.equal(sizes, FEATURES)))
+    weights = [expit(s.log_odds).mean() for s in states]
+    assert min(weights) - 0.05 < np.mean([f.weight for f in found.features]) < max(weights) + 0.05
+
+
+def text_of(found):
+    text = str(found)
+    assert max(map(len, text.splitlines())) <= 80
+    return " ".join(text.split())
+
+
+def test_a_good_result_has_no_warnings():
+    model, chains = made_chains(0, truth_of(0), 2, 300)
+    found = summary(tree_of(chains, model, log_joints(chains)))
+    assert found.warnings == []
+    text = text_of(found)
+    assert "Features in use: 4 in 100% of draws" in text
+    assert "log_joint" in text
+    assert "!" not in text
+
+
+def test_warnings_in_plain_words():
+    tree = two_modes(merged)
+    tree.attrs["interrupted"] = 1
+    tree.attrs["warnings"] = '["Something was odd."]'
+    text = text_of(summary(tree))
+    assert "Something was odd." in text
+    assert "The run was interrupted: 20 of 20 draws" in text
+    assert "Chains found 2 different sets of features" in text
+    assert "2 of 3 chains" in text
+    assert "Chains disagree" in text
+
+
+def test_no_room_to_spare():
+    model, chains = made_chains(0, truth_of(0, unused=0))
+    text = text_of(summary(tree_of(chains, model, log_joints(chains))))
+    assert "Up to 5 of 5 features were in use: raise max_features" in text
+    model, chains = buffet_chains(0, truth_of(0, unused=0))
+    text = text_of(summary(tree_of(chains, model, log_joints(chains))))
+    assert "max_features" not in text
+
+
+def test_many_features_are_cut_short():
+    truth = np.random.default_rng(0).integers(0, 2, (ROWS, 50)).astype(np.int8)
+    laws = counts.as_row_counts(counts.uniform(0, 60), ROWS)
+    model = Model(laws, 60, LinearGaussian())
+    padded = np.pad(truth, ((0, 0), (0, 10)))
+    model, chains = made_chains(0, padded, 1, 4, flips=0.01, model=model)
+    found = summary(tree_of(chains, model, log_joints(chains)))
+    assert len(found.features) == 50
+    assert "and 10 more, less popular" in text_of(found)
+
+
+def test_coactivation():
+    model, chains = made_chains(0, truth_of(0))
+    tree = tree_of(shuffled(chains), model, log_joints(chains), thin=2)
+    z = np.array([s.rows.astype(float) for chain in chains for s in chain[::2]])
+    expected = np.mean(z @ z.transpose(0, 2, 1), axis=0)
+    np.testing.assert_allclose(coactivation(tree), expected)
+    np.testing.assert_allclose(coactivation(tree, [3, 1]), expected[np.ix_([3, 1], [3, 1])])
+
+
+def test_coactivation_of_too_many_rows(monkeypatch):
+    model, chains = made_chains(0, truth_of(0))
+    monkeypatch.setattr(module, "_MOST_ROWS", 10)
+    with pytest.raises(InputError, match="rows must be at most 10"):
+        coactivation(tree_of(chains, model, log_joints(chains)))

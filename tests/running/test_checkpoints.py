@@ -1,0 +1,196 @@
+"""Checkpoints: chains that go on from one are the same, bit for bit, and bad ones are refused."""
+
+import errno
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from running_cases import NAMES, SHORT, assert_same_draws, case, run
+
+from ribp.errors import StorageError
+from ribp.likelihoods.base import with_missing
+from ribp.running import checkpoint as module
+from ribp.running import run as running
+from ribp.running.chain import new_chains
+from ribp.running.checkpoint import Checkpoint, digest
+from ribp.running.progress import Progress
+from ribp.running.samplers import sampler
+
+pytestmark = pytest.mark.jit
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch):
+    monkeypatch.setattr(running, "CHECKPOINT_SWEEPS", 1)
+    monkeypatch.setattr(running, "CHECKPOINT_SECONDS", 0.0)
+
+
+def read(folder, name, plan):
+    method, model, _ = case(name)
+    chains = new_chains(plan)
+    for chain in chains:
+        folder.read(chain, sampler(method, model))
+    return chains
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("at", [0, 4, 9])
+def test_a_chain_read_back_goes_on_as_if_never_stopped(name, at, tmp_path):
+    whole, _ = run(name, SHORT)
+    folder = Checkpoint(tmp_path)
+    part = replace(SHORT, n_warmup=min(at, 6), n_draws=max(at - 6, 0))
+    run(name, part, checkpoint=folder)
+    if at < 6:  # what was warm-up then is warm-up still
+        assert len(read(folder, name, part)[0].draws.warmup) == at
+    resumed, _ = run(name, SHORT, read(Checkpoint(tmp_path), name, SHORT), Checkpoint(tmp_path))
+    for one, other in zip(whole, resumed, strict=True):
+        assert_same_draws(one, other)
+        assert one.log_joint == other.log_joint
+
+
+def test_more_draws_than_first_asked(tmp_path):
+    longer = replace(SHORT, n_draws=12)
+    whole, _ = run("gibbs", longer)
+    run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path))
+    resumed, _ = run("gibbs", longer, read(Checkpoint(tmp_path), "gibbs", longer))
+    for one, other in zip(whole, resumed, strict=True):
+        assert_same_draws(one, other)
+
+
+def test_jobs_do_not_matter():
+    one, _ = run("gibbs", SHORT, n_jobs=1)
+    two, _ = run("gibbs", SHORT, n_jobs=2)
+    other, _ = run("gibbs", replace(SHORT, seed=(3, 5)))
+    for first, second in zip(one, two, strict=True):
+        assert_same_draws(first, second)
+    with pytest.raises(AssertionError):
+        assert_same_draws(one[0], other[0])
+    with pytest.raises(AssertionError):
+        assert_same_draws(one[0], one[1])
+
+
+def test_a_file_is_whole_or_absent(tmp_path):
+    path = tmp_path / "file"
+
+    def half(file):
+        file.write(b"half")
+        raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        module.write_atomically(path, half)
+    assert list(tmp_path.iterdir()) == []
+    module.write_atomically(path, lambda file: file.write(b"old"))
+    with pytest.raises(ValueError):  # noqa: PT011
+        module.write_atomically(path, half)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def full_disk(path, write):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class Heard(Progress):
+    """Keeps what was said."""
+
+    def __init__(self, n_chains):
+        super().__init__(n_chains)
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)
+
+
+def test_a_full_disk_does_not_stop_a_chain(tmp_path, monkeypatch):
+    whole, _ = run("gibbs", SHORT)
+    monkeypatch.setattr(module, "write_atomically", full_disk)
+    heard = Heard(2)
+    chains, ended = run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path), progress=heard)
+    for one, other in zip(whole, chains, strict=True):
+        assert_same_draws(one, other)
+    assert len(heard.said) == 2  # once for each chain, not at every sweep
+    assert "No space left" in heard.said[0]
+    assert len(ended.warnings) == 2
+    assert str(tmp_path) in ended.warnings[0]
+
+
+def test_a_disk_that_was_full_for_a_while_loses_nothing(tmp_path, monkeypatch):
+    write, calls = module.write_atomically, []
+
+    def sometimes(path, how):
+        calls.append(path)
+        if 5 < len(calls) < 12:
+            full_disk(path, how)
+        write(path, how)
+
+    monkeypatch.setattr(module, "write_atomically", sometimes)
+    whole, ended = run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path), n_jobs=1)
+    assert ended.warnings == []
+    for one, other in zip(whole, read(Checkpoint(tmp_path), "gibbs", SHORT), strict=True):
+        assert_same_draws(one, other)
+
+
+def test_folders_that_cannot_be_used(tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.txt").write_text("mine")
+    with pytest.raises(StorageError, match="not empty"):
+        Checkpoint(tmp_path / "taken").check_free()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot be written"):
+        Checkpoint(tmp_path / "file").check_free()
+    with pytest.raises(StorageError, match="cannot be written"):
+        Checkpoint(tmp_path / "file" / "below").check_free()
+    Checkpoint(tmp_path / "new" / "folder").check_free()
+    assert (tmp_path / "taken" / "thesis.txt").read_text() == "mine"
+    with pytest.raises(StorageError, match="holds no run"):
+        Checkpoint(tmp_path / "taken").settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "not of a ribp run"),
+        ("[1]", "not of a ribp run"),
+        (json.dumps({"kind": "other"}), "not of a ribp run"),
+        (json.dumps({"kind": "ribp checkpoint", "schema_version": 9}), "schema 9"),
+    ],
+)
+def test_settings_of_another_kind(tmp_path, text, says):
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(StorageError, match=says):
+        Checkpoint(tmp_path).settings()
+
+
+def damage(path, how):
+    raw = path.read_bytes()
+    if how == "missing":
+        path.unlink()
+    elif how == "cut":
+        path.write_bytes(raw[: len(raw) // 2])
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "other":
+        np.savez(path, something=np.ones(3))
+    else:
+        np.savez(path, generator=np.array([{"an": "object"}], dtype=object), allow_pickle=True)
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "empty", "other", "pickle"])
+@pytest.mark.parametrize("file", ["chain-0.npz", "chain-0-draws-0000.npz"])
+def test_damaged_files_are_named(tmp_path, file, how):
+    run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path))
+    damage(tmp_path / file, how)
+    if (file, how) == ("chain-0.npz", "missing"):  # as if it had never been written
+        assert read(Checkpoint(tmp_path), "gibbs", SHORT)[0].state is None
+        return
+    with pytest.raises(StorageError, match="chain-0"):
+        read(Checkpoint(tmp_path), "gibbs", SHORT)
+
+
+def test_data_have_a_fingerprint():
+    data = with_missing(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    others = ([[1.0, 0.0], [2.0, 3.0]], [[1.0, np.nan], [2.0, 4.0]], [[1.0, np.nan, 2.0, 3.0]])
+    assert digest(data) == digest(with_missing(np.array([[1.0, np.nan], [2.0, 3.0]])))
+    assert len({digest(data), *(digest(with_missing(np.array(o))) for o in others)}) == 4
