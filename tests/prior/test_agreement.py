@@ -37,7 +37,7 @@ FEASIBLE = [
 @pytest.mark.parametrize(("mass", "concentration", "method"), FEASIBLE)
 def test_reference_values(mass, concentration, method):
     measure = ribp.BetaProcess(mass, concentration)
-    repeats = (400 if concentration != 1 and method in TRUNCATED else 1500) * n_seeds(1)
+    repeats = n_seeds(400) if concentration != 1 and method in TRUNCATED else n_seeds(800)
     found = many(
         lambda rng: (
             ribp.simulate(rng, n_rows=5, counts="exactly(1)", measure=measure, method=method).rows
@@ -59,7 +59,7 @@ def test_reference_for_two_features(method):
                 rng, n_rows=5, counts="exactly(2)", measure=ribp.BetaProcess(2), method=method
             ).rows
         ),
-        1500 * n_seeds(1),
+        n_seeds(800),
         seed=2,
     )
     assert agrees(mean_p_value(found[:, 0], 0.2338, 4e-4))
@@ -101,10 +101,10 @@ def samples(name, method, repeats):
 
 @pytest.mark.parametrize("name", CASES)
 def test_samplers_agree(name):
-    exact = np.concatenate([samples(name, m, 1500 * n_seeds(1)) for m in ("collapsed", "lazy")])
+    exact = np.concatenate([samples(name, m, n_seeds(800)) for m in ("collapsed", "lazy")])
     for method in METHODS:
-        repeats = 150 if method in TRUNCATED and CASES[name][0].discount else 400
-        found = samples(name, method, repeats * n_seeds(1))
+        repeats = 60 if method in TRUNCATED and CASES[name][0].discount else 200
+        found = samples(name, method, n_seeds(repeats))
         for column in range(3):
             assert agrees(two_sample_p_value(found[:, column], exact[:, column])), (method, column)
 

@@ -2,8 +2,10 @@
 
 import io
 import signal
+import sys
 import threading
 import time
+import types
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +18,16 @@ from ribp.model import Model
 from ribp.running import progress as module
 from ribp.running.chain import Plan
 from ribp.running.estimate import BUDGET, estimate, thinning
-from ribp.running.progress import Bars, Event, Lines, Progress, Reported, duration, progress
+from ribp.running.progress import (
+    Bars,
+    Event,
+    Lines,
+    Notebook,
+    Progress,
+    Reported,
+    duration,
+    progress,
+)
 from ribp.running.samplers import sampler
 
 pytestmark = pytest.mark.jit
@@ -41,7 +52,7 @@ class Interrupter(Progress):
 
 
 def test_ctrl_c_ends_after_a_sweep():
-    shown = Interrupter(2, lambda event: event.phase == "draws")
+    shown = Interrupter(2, lambda event: (event.chain, event.phase) == (0, "draws"))
     chains, ended = run("gibbs", LONG, progress=shown)
     assert ended.interrupted
     assert shown.said == ["stopping after this sweep"]
@@ -137,6 +148,37 @@ def test_bars_fit_eighty_columns(monkeypatch):
         assert "12 features, log joint 10430.1" in line
         assert line.rstrip().endswith("left")
     assert "ribp: something" in text.getvalue()
+
+
+def test_a_notebook_gets_lines_of_text(monkeypatch):
+    written = []
+
+    class Place:
+        def update(self, content, raw):
+            written.append(content["text/plain"])
+
+    def display(content, raw, display_id):
+        written.append(content["text/plain"])
+        return Place()
+
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    module_of = types.ModuleType("IPython.display")
+    module_of.display = display
+    monkeypatch.setitem(sys.modules, "IPython.display", module_of)
+    shown = Notebook(5)
+    fed(shown, monkeypatch, 1.0).refresh()
+    assert written == []
+    with fed(shown, monkeypatch, 34.0):
+        shown.say("something")
+        shown.refresh()
+        shown.refresh()
+    lines = written[1].splitlines()
+    assert lines[0] == "ribp: something"
+    assert "50% draws" in lines[1]
+    assert lines[1].endswith("left")
+    assert lines[5] == "chain 5  waits"
+    assert max(map(len, lines)) <= 80
+    assert written[-1] == "ribp: something\nribp: 34 s"
 
 
 def test_which_progress(monkeypatch):

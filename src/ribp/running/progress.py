@@ -1,7 +1,8 @@
 """What a run says while it runs: bars on a terminal or in a notebook, lines elsewhere, or events.
 
 Chains report from their threads. Bars appear after two seconds, so that quick fits stay quiet; a
-line is printed every ten. Everything goes to the error stream: output stays clean.
+line is printed every ten. Everything goes to the error stream: output stays clean. A notebook is
+written to by the main thread alone, as bars of text that need no widgets.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = ["Event", "Progress", "ProgressOption", "duration", "progress"]
 
 QUIET_SECONDS = 2.0
 LINE_SECONDS = 10.0
+_BAR = 16  # characters, in a notebook
 _LEAST_SECONDS = 0.1  # between two events of one chain
 
 
@@ -68,11 +70,22 @@ class Progress(AbstractContextManager["Progress"]):
     def show(self, event: Event) -> None:
         """Show an event."""
 
+    def refresh(self) -> None:
+        """Bring what is shown up to date; called by the main thread, several times a second."""
+
     def say(self, text: str) -> None:
         """Say something at once, above whatever is shown."""
 
     def __exit__(self, *_: object) -> None:
         """Take away what is shown."""
+
+    def notes(self, event: Event) -> tuple[str, str]:
+        """Return what is to be said beside a bar, and how long it will take."""
+        note = "" if event.phase == "search" else f"{event.active_features} features"
+        if event.phase not in ("search", "done"):
+            note += f", log joint {event.log_joint:.6g}"
+        left = self.left() if event.phase in ("warm-up", "draws") else None
+        return note, "" if left is None else f"{duration(left)} left"
 
     def left(self) -> float | None:
         """Return about how many seconds are left, if that can be said."""
@@ -153,16 +166,13 @@ class Bars(Progress):
                     "", total=1.0, chain=number + 1, phase="waits", note="", left=""
                 )
             self._bars.start()
-        note = "" if event.phase == "search" else f"{event.active_features} features"
-        if event.phase not in ("search", "done"):
-            note += f", log joint {event.log_joint:.6g}"
-        left = self.left() if event.phase in ("warm-up", "draws") else None
+        note, left = self.notes(event)
         self._bars.update(
             self._tasks[event.chain],
             completed=event.share,
             phase=event.phase,
             note=note,
-            left="" if left is None else f"{duration(left)} left",
+            left=left,
         )
 
     def say(self, text: str) -> None:
@@ -172,6 +182,47 @@ class Bars(Progress):
     def __exit__(self, *_: object) -> None:
         """Take the bars away."""
         self._bars.stop()
+
+
+class Notebook(Progress):
+    """A line of text for every chain, in the output of a notebook's cell."""
+
+    def __init__(self, n_chains: int) -> None:
+        super().__init__(n_chains)
+        self._said: list[str] = []
+        self._place: Any = None
+
+    def refresh(self) -> None:
+        """Write all lines anew."""
+        if self.seconds >= QUIET_SECONDS:
+            self._write([*self._said, *(self._line(n) for n in range(self.n_chains))])
+
+    def _line(self, chain: int) -> str:
+        event = self.latest.get(chain)
+        if event is None:
+            return f"chain {chain + 1}  waits"
+        full = round(_BAR * event.share)
+        note, left = self.notes(event)
+        bar = "\u2588" * full + "\u2591" * (_BAR - full)
+        return f"chain {chain + 1} {bar} {event.share:4.0%} {event.phase:<8} {note} {left}"
+
+    def _write(self, lines: list[str]) -> None:
+        from IPython.display import display
+
+        content = {"text/plain": "\n".join(lines)}
+        if self._place is None:
+            self._place = display(content, raw=True, display_id=True)
+        else:
+            self._place.update(content, raw=True)
+
+    def say(self, text: str) -> None:
+        """Keep a line above the others."""
+        self._said.append(f"ribp: {text}")
+
+    def __exit__(self, *_: object) -> None:
+        """Leave what was said."""
+        if self._place is not None or self._said:
+            self._write([*self._said, f"ribp: {duration(self.seconds)}"])
 
 
 def progress(option: ProgressOption, n_chains: int) -> Progress:
@@ -195,7 +246,9 @@ def progress(option: ProgressOption, n_chains: int) -> Progress:
     from rich.console import Console
 
     console = Console(stderr=True)
-    return Bars(n_chains) if console.is_terminal or console.is_jupyter else Lines(n_chains)
+    if console.is_jupyter:
+        return Notebook(n_chains)
+    return Bars(n_chains) if console.is_terminal else Lines(n_chains)
 
 
 def duration(seconds: float) -> str:

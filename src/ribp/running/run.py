@@ -146,22 +146,23 @@ def run_chains(
         futures: list[Future[None]] = []
         try:
             futures += (pool.submit(run.work, chain) for chain in chains)
-            _wait(futures)
+            _wait(futures, progress)
         except KeyboardInterrupt:
             interrupted = any(chain.n_sweeps < plan.n_sweeps for chain in chains)
             progress.say("stopping after this sweep")
             run.stop.set()
-            _wait(futures)
+            _wait(futures, progress)
         except BaseException:
             run.stop.set()
             raise
     return Ended(interrupted, list(run.trouble.values()))
 
 
-def _wait(futures: list[Future[None]]) -> None:
+def _wait(futures: list[Future[None]], progress: Progress) -> None:
     """Wait for all, with an eye on the keyboard; raise what the first one raised."""
     left = set(futures)
     while left:
+        progress.refresh()
         done, left = wait(left, timeout=_PATIENCE, return_when=FIRST_EXCEPTION)
         for future in done:
             future.result()
