@@ -53,7 +53,7 @@ wheel: $(READY)
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header pyproject.toml --extra arviz --group build --group test --group lint --group docs -o requirements.lock
+	  --no-header pyproject.toml --all-extras --group build --group test --group lint --group docs -o requirements.lock
 
 clean:
 	rm -rf $(VENV) dist demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

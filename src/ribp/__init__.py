@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ribp import counts, datasets, testing
+    from ribp.estimators import IndianBuffet, RestrictedIBP, load
     from ribp.measures import (
         BetaProcess,
         Certified,
@@ -33,6 +34,9 @@ _HOMES = {
     "counts": "ribp.counts",
     "datasets": "ribp.datasets",
     "testing": "ribp.testing",
+    "IndianBuffet": "ribp.estimators",
+    "RestrictedIBP": "ribp.estimators",
+    "load": "ribp.estimators",
     "BetaProcess": "ribp.measures",
     "Certified": "ribp.measures",
     "DirichletWeights": "ribp.measures",
@@ -57,16 +61,19 @@ __all__ = [
     "Certified",
     "DirichletWeights",
     "GammaProcess",
+    "IndianBuffet",
     "PitmanYorWeights",
     "PoissonBinomial",
     "RestrictedBernoulli",
     "RestrictedEntries",
+    "RestrictedIBP",
     "SizeOrdered",
     "WeakLimit",
     "counts",
     "datasets",
     "esscher",
     "inclusion_probs",
+    "load",
     "log_esp",
     "normalised_log_odds",
     "odds",

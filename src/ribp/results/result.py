@@ -98,6 +98,18 @@ class Result:
         """Return the result in a file that `save` has written."""
         return cls(store.load(path))
 
+    def with_estimator(self, name: str, settings: dict[str, Any]) -> Result:
+        """Return the same result, which remembers the estimator that made it."""
+        tree = self._tree.copy()
+        tree.attrs["estimator"] = json.dumps({"name": name, **settings})
+        return Result(tree)
+
+    @property
+    def estimator(self) -> dict[str, Any] | None:
+        """Name and settings of the estimator that made it, if one did."""
+        text = self._tree.attrs.get("estimator")
+        return None if text is None else dict(json.loads(text))
+
     def to_arviz(self, log_likelihood: ArrayLike | None = None) -> Any:
         """Return the draws as ArviZ has them; see `ribp.results.exchange`.
 
@@ -161,13 +173,44 @@ class Result:
         return self._weighed(data, counts, max_draws, options)[0]
 
     def decode(
-        self, data: Data, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
+        self,
+        data: Data,
+        counts: Counts = None,
+        *,
+        features: ArrayLike | None = None,
+        max_draws: int | None = 100,
+        **options: Any,
     ) -> Rows:
-        """Return 0/1 rows that obey their count laws; arguments as in `rows_given`."""
+        """Return 0/1 rows that obey their count laws, shape (rows, features).
+
+        Only some `features` may be allowed; other arguments as in `rows_given`.
+        """
         found, tables, which = self._weighed(data, counts, max_draws, options)
+        at = np.arange(found.probs.shape[1]) if features is None else np.asarray(features)
         if tables.shape[1] == 0:  # a buffet
-            return np.asarray(found.probs > 0.5, dtype=np.int8)
-        return predict.decode(found.probs, tables[0], which)
+            return np.asarray(found.probs[:, at] > 0.5, dtype=np.int8)
+        possible = tables[0][:, : at.size + 1]
+        if not np.isfinite(possible).any(axis=1).all():
+            raise InputError(
+                "counts",
+                f"must be possible with the {at.size} features that were found",
+                "a law that asks for more",
+                "Allow smaller counts, or fit again.",
+            )
+        return predict.decode(found.probs[:, at], possible, which)
+
+    def sample(
+        self, rng: np.random.Generator, n_rows: int, counts: Counts = None
+    ) -> tuple[Rows, FloatArray]:
+        """Return new rows and their data; count laws as in `rows_given`."""
+        draws = self.draws()
+        tables, which = laws_of_rows(self._counts, draws, counts, n_rows)
+        given = draws._replace(count_log_probs=tables)
+        return predict.new_rows(rng, given, self.model.likelihood, which)
+
+    def count_probs(self) -> FloatArray:
+        """Return the mean of each count law, shape (laws, features + 1)."""
+        return np.asarray(np.exp(self.draws().count_log_probs).mean(axis=0))
 
     def _weighed(
         self, data: Data, counts: Counts, max_draws: int | None, options: dict[str, Any]

@@ -1,0 +1,253 @@
+"""The estimators as people use them: pipelines, cross-validation, frames, files, bad arguments."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ribp
+from ribp.errors import FitWarning, InputError, StorageError
+from ribp.results import Result
+
+# Chains are too short to be called converged, and say so.
+pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")]
+
+RNG = np.random.default_rng(3)
+ONES = RNG.integers(1, 3, size=80)
+TRUTH = np.array([RNG.permutation(np.arange(4) < k) for k in ONES], np.int8)
+COMPONENTS = RNG.normal(0, 2, (4, 9))
+X = TRUTH @ COMPONENTS + 0.3 * RNG.normal(size=(80, 9))
+SHORT = {"n_chains": 2, "n_warmup": 40, "n_draws": 30, "progress": False, "random_state": 1}
+
+
+def model(**options):
+    return ribp.RestrictedIBP(**{"max_features": 7, **SHORT, **options})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model().fit(X, counts=ONES)
+
+
+def matched(rows, truth=TRUTH):
+    both = rows.T.astype(float) @ truth
+    return 2 * both[linear_sum_assignment(-both)].sum() / (rows.sum() + truth.sum())
+
+
+def test_what_is_found(fitted):
+    assert fitted.components_.shape == (4, 9)
+    assert fitted.weights_.shape == (4,)
+    assert fitted.row_probs_.shape == (80, 4)
+    assert not fitted.background_.any()
+    distance = np.linalg.norm(fitted.components_[:, None] - COMPONENTS, axis=2)
+    assert distance[linear_sum_assignment(distance)].max() < 0.5
+    assert isinstance(fitted.counts_, ribp.counts.RowCounts)
+    assert isinstance(fitted.result_, Result)
+    assert list(fitted.get_feature_names_out()) == [f"restrictedibp{i}" for i in range(4)]
+
+
+def test_rows_and_back(fitted):
+    probs = fitted.transform(X, counts=ONES)
+    np.testing.assert_allclose(probs.sum(axis=1), ONES, atol=1e-6)
+    rows = fitted.decode(X, counts=ONES)
+    assert (rows.sum(axis=1) == ONES).all()
+    assert matched(rows) > 0.98
+    assert np.abs(fitted.inverse_transform(rows) - X).std() < 0.5
+    with pytest.raises(InputError, match="4 columns"):
+        fitted.inverse_transform(X)
+    with pytest.raises(InputError, match="4 features that were found"):
+        fitted.decode(X[:2], counts=[6, 6])
+
+
+def test_transform_knows_one_row_at_a_time(fitted):
+    whole = fitted.transform(X, counts=ONES)
+    order = np.random.default_rng(0).permutation(80)
+    np.testing.assert_array_equal(fitted.transform(X[order], counts=ONES[order]), whole[order])
+    np.testing.assert_array_equal(fitted.transform(X[7:8], counts=ONES[7:8]), whole[7:8])
+
+
+def test_score_is_a_density_of_entries(fitted):
+    right, wrong = fitted.score(X, counts=ONES), fitted.score(X + 3.0, counts=ONES)
+    assert right > wrong
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
+    assert abs(fitted.score(holes, counts=ONES) - right) < 1.0
+    assert fitted.score(np.full((2, 9), np.nan), counts=[1, 1]) == 0.0
+    first = np.arange(80) < 20
+    part = fitted.score(X[first], counts=ONES[first])
+    weighted = fitted.score(X, counts=ONES, sample_weight=3.0 * first)
+    assert weighted == pytest.approx(part)
+    with pytest.raises(InputError, match="sample_weight"):
+        fitted.score(X, counts=ONES, sample_weight=[1.0])
+
+
+def test_new_data(fitted):
+    drawn = fitted.sample(500, counts="exactly(2)", random_state=0)
+    assert drawn.shape == (500, 9)
+    np.testing.assert_array_equal(drawn, fitted.sample(500, "exactly(2)", random_state=0))
+    assert np.abs(drawn.mean(axis=0) - X[ONES == 2].mean(axis=0)).max() < 1.5
+
+
+def test_new_rows_without_counts(fitted):
+    with pytest.warns(FitWarning, match="average"):
+        fitted.transform(X[:3])
+
+
+def test_a_law_that_is_learned():
+    found = model(max_features=6).fit(X)
+    probs = np.exp(found.counts_.log_probs(6))
+    assert probs[1:3].sum() > 0.85
+    assert found.transform(X).shape[1] == len(found.components_)
+
+
+@pytest.mark.parametrize(
+    "counts", ["uniform(1, 2)", ribp.counts.uniform(1, 2), np.tile([1, 2], (80, 1))]
+)
+def test_counts_of_every_kind(counts):
+    assert matched(model(counts=counts).fit(X).decode(X)) > 0.9
+
+
+def test_auto_number_of_features():
+    found = model(max_features="auto").fit(X, counts=ONES)
+    assert len(found.components_) == 4
+    assert found.result_.settings["n_features"] == 16
+
+
+# Frames, sparse matrices, seeds
+
+
+def test_frames_in_and_out():
+    frame = pd.DataFrame(X, columns=list("abcdefghi"), index=[f"row {n}" for n in range(80)])
+    found = model().set_output(transform="pandas").fit(frame, counts=ONES)
+    out = found.transform(frame, counts=ONES)
+    assert list(out.index) == list(frame.index)
+    assert list(out.columns) == list(found.get_feature_names_out())
+    assert found.result_.tree["features"]["dim"].to_numpy().tolist() == list("abcdefghi")
+    assert found.result_.tree["features"]["row"].to_numpy()[3] == "row 3"
+    with pytest.raises(ValueError, match="feature names"):
+        found.transform(frame[list("ihgfedcba")], counts=ONES)
+
+
+def test_polars_out():
+    polars = pytest.importorskip("polars")
+    found = model().set_output(transform="polars").fit(polars.DataFrame(X), counts=ONES)
+    assert isinstance(found.transform(polars.DataFrame(X), counts=ONES), polars.DataFrame)
+
+
+def test_sparse_in():
+    whole = model().fit(X, counts=ONES)
+    sparse = model().fit(csr_array(X), counts=ONES)
+    np.testing.assert_array_equal(whole.components_, sparse.components_)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: 5, lambda: np.random.default_rng(5), lambda: np.random.RandomState(5)]
+)
+def test_seeds(make):
+    one, two = (model(random_state=make()).fit(X, counts=ONES) for _ in range(2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
+# Inside scikit-learn
+
+
+def test_cross_validation_with_counts_routed():
+    with sklearn.config_context(enable_metadata_routing=True):
+        step = model().set_fit_request(counts=True).set_score_request(counts=True)
+        pipeline = make_pipeline(StandardScaler(), step.set_transform_request(counts=True))
+        found = cross_validate(pipeline, X, params={"counts": ONES}, cv=KFold(2))
+        laws = ribp.counts.as_row_counts(ONES, 80)
+        same = cross_validate(pipeline, X, params={"counts": laws}, cv=KFold(2))
+    assert np.isfinite(found["test_score"]).all()
+    np.testing.assert_array_equal(found["test_score"], same["test_score"])
+
+
+def test_grid_search():
+    search = GridSearchCV(
+        model(counts="uniform(1, 2)", n_chains=1), {"max_features": [2, 6]}, cv=KFold(2)
+    )
+    assert search.fit(X).best_params_ == {"max_features": 6}
+
+
+def test_clone_and_repr():
+    made = model(counts=ribp.counts.exactly(2))
+    again = clone(made)
+    assert again.get_params() == made.get_params()
+    assert "counts=exactly(2)" in repr(made)
+
+
+# Files
+
+
+def test_save_and_load(fitted, tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcdefghi"))
+    made = model(counts="uniform(1, 2)").fit(frame)
+    path = tmp_path / "fit.nc"
+    made.save(path)
+    again = ribp.load(path)
+    assert again.get_params() == made.get_params()
+    np.testing.assert_array_equal(again.components_, made.components_)
+    np.testing.assert_array_equal(again.transform(frame), made.transform(frame))
+    assert list(again.feature_names_in_) == list("abcdefghi")
+    with pytest.raises(StorageError, match="there already"):
+        made.save(path)
+    fitted.result_.save(tmp_path / "result.nc")
+    assert ribp.load(tmp_path / "result.nc") == fitted.result_
+    made.result_.with_estimator("Stranger", {"parameters": {}}).save(tmp_path / "strange.nc")
+    with pytest.raises(StorageError, match="does not have"):
+        ribp.load(tmp_path / "strange.nc")
+
+
+# The baseline
+
+
+def test_indian_buffet(tmp_path):
+    found = ribp.IndianBuffet(**SHORT).fit(X)
+    assert found.transform(X).shape == (80, len(found.components_))
+    assert set(np.unique(found.decode(X))) <= {0, 1}
+    assert found.sample(3, random_state=0).shape == (3, 9)
+    assert found.score(X) > found.score(X + 3)
+    found.save(tmp_path / "fit.nc")
+    again = ribp.load(tmp_path / "fit.nc")
+    np.testing.assert_array_equal(again.transform(X), found.transform(X))
+    with pytest.raises(InputError, match="gaussian"):
+        ribp.IndianBuffet(likelihood="poisson", **SHORT).fit(X)
+
+
+def test_counts_of_words():
+    words = np.random.default_rng(0).poisson(TRUTH @ np.abs(COMPONENTS) * 3 + 0.2)
+    found = model(method="gibbs-rows", likelihood="poisson", background=True)
+    found.fit(words, counts=ONES)
+    assert found.background_.min() > 0
+    assert matched(found.decode(words, counts=ONES)) > 0.8
+    with pytest.raises(InputError, match="gibbs-rows"):
+        model(likelihood="poisson").fit(words, counts=ONES)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"method": "vb"}, "method"),
+        ({"max_features": 0}, "max_features"),
+        ({"max_features": "many"}, "max_features"),
+        ({"counts": "exactly(9)"}, "counts"),
+        ({"counts": [1, 2]}, "counts"),
+        ({"likelihood": "normal"}, "likelihood"),
+        ({"mass": -1}, "mass"),
+        ({"concentration": "much"}, "concentration"),
+        ({"noise": "none"}, "noise"),
+        ({"noise_scale": 0}, "noise_scale"),
+        ({"feature_scale": "big"}, "feature_scale"),
+        ({"n_chains": 0}, "n_chains"),
+        ({"random_state": "x"}, "random_state"),
+        ({"progress": "loud"}, "progress"),
+    ],
+)
+def test_bad_arguments(wrong, says):
+    with pytest.raises(InputError, match=says):
+        model(**wrong).fit(X)
