@@ -93,7 +93,10 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _describe(self) -> None:
         """Set the attributes that describe the main mode."""
         alignment, draws = self.result_.alignment, self.result_.draws()
-        self._kept = np.flatnonzero(alignment.in_use.mean(axis=0) >= _IN_USE)
+        known = np.array(self.result_.model.likelihood.known)
+        in_use = alignment.in_use.mean(axis=0)
+        in_use[: len(known)] = 1.0
+        self._kept = np.flatnonzero(in_use >= _IN_USE)
         rows = np.zeros((draws.rows.shape[1], self._kept.size))
         weights, uses = np.zeros(self._kept.size), np.zeros(self._kept.size)
         components = np.zeros((self._kept.size, self.n_features_in_))
@@ -106,9 +109,11 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             weights += used * expit(draws.log_odds[at, self._kept])
             components += used[:, None] * given.features[self._kept]
             background += given.background
+        uses = np.maximum(uses, 1.0)
         self.row_probs_ = rows / len(draws.rows)
         self.weights_ = weights / uses
         self.components_ = components / uses[:, None]
+        self.components_[: len(known)] = known.reshape(-1, self.n_features_in_)
         self.background_ = background / len(draws.rows)
         self._n_features_out = int(self._kept.size)
 
@@ -144,10 +149,14 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         kind = checks.one_of("likelihood", self.likelihood, ("gaussian", "poisson"))
         seen = data.values if data.complete else data.values[data.observed]
         background = bool(self.background)
+        known = self._known()
         if kind == "poisson":
             mean = float(seen.mean()) if seen.size and seen.mean() > 0 else 1.0
             return PoissonCounts(
-                background=background, feature_scale=scale["feature_scale"], prior_mean=mean
+                background=background,
+                feature_scale=scale["feature_scale"],
+                prior_mean=mean,
+                known=known,
             )
         shared = checks.one_of("noise", self.noise, ("per-dim", "shared")) == "shared"
         variance = float(seen.var()) if seen.size and seen.var() > 0 else 1.0
@@ -157,7 +166,23 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             **scale,
             noise_variance=variance,
             feature_variance=variance if shared else 1.0,
+            known=known,
         )
+
+    def _known(self) -> tuple[tuple[float, ...], ...]:
+        """Return features that are known, as a likelihood takes them."""
+        given = getattr(self, "fixed_components", None)
+        if given is None:
+            return ()
+        array = np.array(given, dtype=np.float64)
+        if array.ndim != 2 or not np.isfinite(array).all():
+            raise InputError(
+                "fixed_components",
+                "must be finite numbers of shape (features, dims)",
+                f"shape {array.shape}",
+                "Pass one row a feature.",
+            )
+        return tuple(map(tuple, array.tolist()))
 
     def _learned(self, name: str) -> float | None:
         value = getattr(self, name)
@@ -302,6 +327,9 @@ class RestrictedIBP(_Features):
         A number, or "learn". The feature scale is in units of the noise where noise is "per-dim".
     background
         Whether there is something that every row has and nobody counts.
+    fixed_components
+        Features that are known and stay what they are, shape (features, dims); others are found
+        beside them. They come first in `components_`. With method="gibbs-rows".
     n_chains, n_warmup, n_draws
         Chains, and sweeps of each that are thrown away and kept.
     n_jobs
@@ -359,6 +387,7 @@ class RestrictedIBP(_Features):
         noise_scale: float | Learned = "learn",
         feature_scale: float | Learned = "learn",
         background: bool = False,
+        fixed_components: ArrayLike | None = None,
         n_chains: int = 4,
         n_warmup: int = 500,
         n_draws: int = 500,
@@ -368,6 +397,7 @@ class RestrictedIBP(_Features):
         random_state: Any = None,
     ) -> None:
         self.method = method
+        self.fixed_components = fixed_components
         self.max_features = max_features
         self.counts = counts
         self.likelihood = likelihood
@@ -443,7 +473,7 @@ class RestrictedIBP(_Features):
             base = [1.0 / (k + 1) for k in range((size or _USUAL_COUNTS) + 1)]
             counts = learned(base)
         laws = as_row_counts(counts, len(data.values))
-        size = size or capacity.first_guess(laws)
+        size = size or capacity.first_guess(laws) + len(self._known())
         model = Model(
             laws,
             size,

@@ -92,6 +92,13 @@ class Model:
                     f"Set max_features to {law.smallest} or more, or change the law.",
                 )
         self.likelihood.check(data)
+        if len(self.likelihood.known) > self.n_features:
+            raise InputError(
+                "fixed_components",
+                f"must be at most max_features={self.n_features}",
+                f"{len(self.likelihood.known)} features",
+                "Raise max_features.",
+            )
         self._check_empty_rows(data)
 
     def _check_empty_rows(self, data: Data) -> None:

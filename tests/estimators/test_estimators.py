@@ -251,3 +251,41 @@ def test_counts_of_words():
 def test_bad_arguments(wrong, says):
     with pytest.raises(InputError, match=says):
         model(**wrong).fit(X)
+
+
+# Features that are known
+
+
+def test_known_features_stay_and_others_are_found():
+    found = model(method="gibbs-rows", fixed_components=COMPONENTS[:2]).fit(X, counts=ONES)
+    np.testing.assert_array_equal(found.components_[:2], COMPONENTS[:2])
+    assert len(found.components_) == 4
+    rows = found.decode(X, counts=ONES)
+    assert (rows[:, :2] == TRUTH[:, :2]).mean() > 0.98
+    assert matched(rows) > 0.98
+
+
+def test_all_features_known(tmp_path):
+    unused = np.full((1, 9), 30.0)
+    known = np.vstack([COMPONENTS, unused])
+    made = model(method="gibbs-rows", max_features=5, fixed_components=known)
+    found = made.fit(X, counts=ONES)
+    np.testing.assert_array_equal(found.components_, known)
+    assert (found.decode(X, counts=ONES)[:, :4] == TRUTH).mean() > 0.99
+    found.save(tmp_path / "fit.nc")
+    np.testing.assert_array_equal(ribp.load(tmp_path / "fit.nc").components_, known)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"method": "gibbs"}, "gibbs-rows"),
+        ({"fixed_components": COMPONENTS[:, :3]}, "columns"),
+        ({"fixed_components": COMPONENTS[0]}, "shape"),
+        ({"fixed_components": COMPONENTS, "max_features": 3}, "max_features"),
+        ({"fixed_components": COMPONENTS, "likelihood": "poisson"}, "counts"),
+    ],
+)
+def test_known_features_that_cannot_be(wrong, says):
+    with pytest.raises(InputError, match=says):
+        model(**{"method": "gibbs-rows", "fixed_components": COMPONENTS, **wrong}).fit(X)

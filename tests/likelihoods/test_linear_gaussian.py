@@ -59,6 +59,25 @@ def test_marginal_likelihood_is_the_dense_one(shared, background, values):
 
 @pytest.mark.parametrize("values", [X, HOLES])
 @pytest.mark.parametrize("background", [False, True])
+def test_known_features_are_subtracted(background, values):
+    known = np.random.default_rng(4).normal(size=(2, D))
+    likelihood = LinearGaussian(background=background, known=tuple(map(tuple, known.tolist())))
+    given, free = parameters(likelihood), ROWS.copy()
+    free[:, :2] = 0
+    plain = LinearGaussian(background=background)
+    less = with_missing(values - ROWS[:, :2] @ known)
+    assert likelihood.log_marginal(with_missing(values), ROWS, given) == pytest.approx(
+        plain.log_marginal(less, free, given), abs=1e-9
+    )
+    drawn = likelihood.update(np.random.default_rng(0), with_missing(values), ROWS, given)
+    np.testing.assert_array_equal(drawn.features[:2], known)
+    same = plain.update(np.random.default_rng(0), less, free, given)
+    np.testing.assert_allclose(drawn.noise_scale, same.noise_scale)
+    np.testing.assert_allclose(drawn.features[2:], same.features[2:])
+
+
+@pytest.mark.parametrize("values", [X, HOLES])
+@pytest.mark.parametrize("background", [False, True])
 def test_features_have_their_posterior(background, values):
     """Means and variances of drawn features are those of ridge regression, column by column."""
     likelihood = LinearGaussian(background=background, noise_scale=0.9, feature_scale=1.3)

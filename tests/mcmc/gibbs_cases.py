@@ -77,7 +77,16 @@ POISSON = {
     "counts, column": case(POINTS, PoissonCounts(background=True), "weak-limit", COLUMN),
 }
 
-CASES = GAUSSIAN | POISSON
+AHEAD = tuple(map(tuple, np.random.default_rng(8).gamma(2.0, 0.7, (2, DIMS)).tolist()))
+KNOWN = {  # their first features are known
+    "known": case(INTERVALS, LinearGaussian(background=True, known=AHEAD), "weak-limit", SOME),
+    "shared, known": case(
+        LEARNED, LinearGaussian(shared=True, known=AHEAD), "gamma-odds", NOTHING, None, None
+    ),
+    "counts, known": case(GAP, PoissonCounts(background=True, known=AHEAD), "weak-limit", SOME),
+}
+
+CASES = GAUSSIAN | POISSON | KNOWN
 
 
 class Seen(NamedTuple):

@@ -166,6 +166,7 @@ def tree_of(chains, model, values, thin=1, interrupted=0):
         "warnings": "[]",
         "settings": json.dumps(
             {
+                "likelihood": {"known": likelihood.known},
                 "n_features": size,
                 "n_chains": len(chains),
                 "n_draws": n_draws,

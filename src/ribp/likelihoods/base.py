@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
 
 __all__ = [
     "BoolArray",
@@ -22,8 +23,10 @@ __all__ = [
     "Parameters",
     "RowLaws",
     "Rows",
+    "check_known",
     "complete",
     "in_use",
+    "put_known",
     "with_missing",
 ]
 
@@ -68,6 +71,24 @@ def in_use(rows: Rows) -> BoolArray:
     return np.asarray(rows.any(axis=0))
 
 
+def check_known(known: tuple[tuple[float, ...], ...], data: Data) -> None:
+    """Raise an `InputError` unless known features have the columns of the data."""
+    wrong = [row for row in known if len(row) != data.values.shape[1]]
+    if wrong:
+        raise InputError(
+            "fixed_components",
+            f"must have the {data.values.shape[1]} columns of X",
+            f"{len(wrong[0])} columns",
+            "Pass features of the same columns as the data.",
+        )
+
+
+def put_known(known: tuple[tuple[float, ...], ...], features: FloatArray) -> None:
+    """Put known features first, in place."""
+    if known:
+        features[: len(known)] = known
+
+
 class RowLaws(NamedTuple):
     """The prior of every row: p(z_n) = exp(tables[which[n], |z_n|] + theta . z_n)."""
 
@@ -102,6 +123,10 @@ class Likelihood(Protocol[P]):
     @property
     def background(self) -> bool:
         """Whether there is a feature that every row has and no count law counts."""
+
+    @property
+    def known(self) -> tuple[tuple[float, ...], ...]:
+        """The first features, if they are known."""
 
     def check(self, data: Data) -> None:
         """Raise an `InputError` if no parameters could give these data."""

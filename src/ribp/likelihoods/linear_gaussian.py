@@ -14,6 +14,9 @@ observed; missing entries are thereby integrated out. The background is a featur
 
 Features that no row has say nothing about the scales: those are drawn with such features
 integrated out, and the features from their prior afterwards.
+
+The first features may be known. They are subtracted from the data: all sums are those of X - Z A
+over known features, and no prior weighs them. Only samplers that keep features can do that.
 """
 
 from __future__ import annotations
@@ -26,7 +29,15 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kernels.missing import add_missing_pairs
-from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows, in_use
+from ribp.likelihoods.base import (
+    BoolArray,
+    Data,
+    RowLaws,
+    Rows,
+    check_known,
+    in_use,
+    put_known,
+)
 from ribp.likelihoods.rows_kept import GaussianSums, sweep_gaussian
 
 __all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
@@ -74,6 +85,8 @@ class LinearGaussian:
         A number to keep it fixed; None to learn it.
     noise_variance, feature_variance
         v and u of the inverse gamma priors.
+    known
+        The first rows of A, if they are known.
     """
 
     shared: bool = False
@@ -82,9 +95,11 @@ class LinearGaussian:
     feature_scale: float | None = None
     noise_variance: float = 1.0
     feature_variance: float = 1.0
+    known: tuple[tuple[float, ...], ...] = ()
 
     def check(self, data: Data) -> None:
-        """Any finite data will do."""
+        """Any finite data will do that have as many columns as known features."""
+        check_known(self.known, data)
 
     def first_guess(self, data: Data, n_features: int) -> GaussianParameters:
         """Return parameters of the size of the data."""
@@ -95,6 +110,7 @@ class LinearGaussian:
             parameters.noise_scale[:] = self.noise_scale
         if self.feature_scale is not None:
             parameters = parameters._replace(feature_scale=self.feature_scale)
+        put_known(self.known, parameters.features)
         return parameters
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
@@ -195,11 +211,21 @@ class LinearGaussian:
                 sizes = np.append(np.diag(pairs), len(rows))
                 pairs = np.vstack([np.column_stack([pairs, sizes[:-1]]), sizes])
                 products = np.vstack([products, data.values.sum(axis=0)])
-        if data.complete:
-            return Sums(pairs[None], products, squares, number)
-        each = np.repeat(pairs[None], data.values.shape[1], axis=0)
-        add_missing_pairs(data.observed, z, -1.0, each)
-        return Sums(each, products, squares, number)
+        each = pairs[None]
+        if not data.complete:
+            each = np.repeat(each, data.values.shape[1], axis=0)
+            add_missing_pairs(data.observed, z, -1.0, each)
+        return self._less_known(Sums(each, products, squares, number), used)
+
+    def _less_known(self, sums: Sums, used: BoolArray) -> Sums:
+        """Return the sums of X - Z A over known features, for all others."""
+        known = np.array(self.known)[used[: len(self.known)]]
+        if not known.size:
+            return sums
+        n = len(known)
+        onto = np.matmul(sums.pairs[:, :, :n], known.T[:, :, None])[:, :, 0].T
+        squares = sums.squares + (known * (onto[:n] - 2.0 * sums.products[:n])).sum(axis=0)
+        return Sums(sums.pairs[:, n:, n:], sums.products[n:] - onto[n:], squares, sums.number)
 
     def _posterior(
         self, given: Sums, parameters: GaussianParameters
@@ -268,11 +294,14 @@ class LinearGaussian:
         spread = self.relative_scale(parameters) * parameters.noise_scale
         features = spread * rng.standard_normal((used.size, dims))
         background = parameters.background
+        free = used.copy()
+        free[: len(self.known)] = False
         if len(drawn):
-            features[used] = drawn[: np.count_nonzero(used)]
+            features[free] = drawn[: np.count_nonzero(free)]
             background = drawn[-1] if self.background else background
         elif self.background:
             background = spread * rng.standard_normal(dims)
+        put_known(self.known, features)
         return parameters._replace(features=features, background=background)
 
     # Weighing

@@ -22,7 +22,15 @@ from scipy.special import gammaln, xlogy
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data, RowLaws, Rows, in_use
+from ribp.likelihoods.base import (
+    BoolArray,
+    Data,
+    RowLaws,
+    Rows,
+    check_known,
+    in_use,
+    put_known,
+)
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.rows_kept import PoissonSums, split_poisson, sweep_poisson
 from ribp.rng import kernel_seed
@@ -58,12 +66,15 @@ class PoissonCounts:
         a: below one for features with few large entries.
     prior_mean
         v, the prior mean of m.
+    known
+        The first rows of A, if they are known: positive numbers.
     """
 
     background: bool = False
     feature_scale: float | None = None
     shape: float = 0.5
     prior_mean: float = 1.0
+    known: tuple[tuple[float, ...], ...] = ()
 
     def check(self, data: Data) -> None:
         """Raise an `InputError` unless all entries are whole numbers, zero or more."""
@@ -76,12 +87,21 @@ class PoissonCounts:
                 f"{data.values[row, column]} in row {row}, column {column}",
                 'Correct the entry, or use likelihood="gaussian".',
             )
+        check_known(self.known, data)
+        if self.known and not np.array(self.known).min() > 0:
+            raise InputError(
+                "fixed_components",
+                "must be positive under the Poisson likelihood",
+                np.array(self.known).min(),
+                "Replace zeros by small numbers such as 0.01.",
+            )
 
     def first_guess(self, data: Data, n_features: int) -> PoissonParameters:
         """Return parameters of the size of the data."""
         means = np.maximum(_column_means(data), 1e-3)
         background = 0.1 * means if self.background else np.zeros_like(means)
         features = np.tile(means, (n_features, 1))
+        put_known(self.known, features)
         return PoissonParameters(features, background, self.feature_scale or float(means.mean()))
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
@@ -95,11 +115,9 @@ class PoissonCounts:
         """Draw the mean, then the features."""
         mean = self.feature_scale or self.prior_mean / float(rng.standard_gamma(_MEAN_SHAPE))
         background = self._gamma(rng, mean, np.zeros(dims), 0.0)
-        return PoissonParameters(
-            self._gamma(rng, mean, np.zeros((n_features, dims)), 0.0),
-            background if self.background else np.zeros(dims),
-            mean,
-        )
+        features = self._gamma(rng, mean, np.zeros((n_features, dims)), 0.0)
+        put_known(self.known, features)
+        return PoissonParameters(features, background if self.background else np.zeros(dims), mean)
 
     def draw_data(
         self, rng: np.random.Generator, rows: Rows, parameters: PoissonParameters
@@ -153,7 +171,7 @@ class PoissonCounts:
             sums = split_poisson(
                 kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
             )
-        used = in_use(rows)
+        used = self._learned(rows)
         mean = parameters.feature_scale
         features = self._gamma(rng, mean, sums.splits, sums.exposure)
         background = parameters.background
@@ -167,7 +185,14 @@ class PoissonCounts:
             rate = self.prior_mean + self.shape * float(known.sum())
             mean = rate / float(rng.standard_gamma(_MEAN_SHAPE + self.shape * known.size))
         features[~used] = self._gamma(rng, mean, np.zeros_like(features[~used]), 0.0)
+        put_known(self.known, features)
         return PoissonParameters(features, background, mean)
+
+    def _learned(self, rows: Rows) -> BoolArray:
+        """Return which features some row has and nobody knows."""
+        used = in_use(rows).copy()
+        used[: len(self.known)] = False
+        return used
 
     def log_joint(
         self,
@@ -180,7 +205,7 @@ class PoissonCounts:
         rates = rows @ parameters.features + parameters.background
         terms = xlogy(data.values, rates) - rates - gammaln(data.values + 1.0)
         value = float(terms.sum() if data.complete else terms[data.observed].sum())
-        known = parameters.features[rows.any(axis=0)]
+        known = parameters.features[self._learned(rows)]
         if self.background:
             known = np.vstack([known, parameters.background])
         mean, a = parameters.feature_scale, self.shape

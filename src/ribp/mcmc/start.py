@@ -35,6 +35,7 @@ from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
@@ -100,8 +101,8 @@ def best_start(
     """Return the best of several starts after a few sweeps: likely, with few features."""
     best, highest = None, -math.inf
     kinds = cycle(_kinds(model, schedule))
-    gaussian_data = isinstance(model.likelihood, LinearGaussian)
-    update = gibbs.update if gaussian_data else gibbs_rows.update
+    integrated = isinstance(model.likelihood, LinearGaussian) and not model.likelihood.known
+    update = gibbs.update if integrated else gibbs_rows.update
     for kind, done in zip(kinds, range(n_starts), strict=False):
         here = partial(tick, done, n_starts)
         state, seed = kind(rng, model, data, schedule, here), kernel_seed(rng)
@@ -350,8 +351,21 @@ def _popularity(rows: Rows) -> FloatArray:
     return np.asarray(np.log((sizes + 1.0 / sizes.size) / (len(rows) - sizes + 1.0)))
 
 
+def _known_first(model: Model, data: Data, rows: Rows) -> Rows:
+    """Return rows whose first features are those that resemble the known ones most."""
+    known = np.array(model.likelihood.known)
+    wide = np.column_stack([rows, np.ones(len(rows))]).astype(np.float64)
+    precision = wide.T @ wide + np.eye(wide.shape[1])
+    means = np.linalg.solve(precision, wide.T @ data.values)[: rows.shape[1]]
+    distance = ((known[:, None] - means) ** 2).sum(axis=2)
+    first = linear_sum_assignment(distance)[1]
+    return np.ascontiguousarray(rows[:, [*first, *np.setdiff1d(np.arange(rows.shape[1]), first)]])
+
+
 def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
     """Return a state with these rows, all else drawn given them."""
+    if model.likelihood.known:
+        rows = _known_first(model, data, rows)
     parameters = model.likelihood.first_guess(data, model.n_features)
     for _ in range(5):
         parameters = model.likelihood.update(rng, data, rows, parameters)

@@ -65,13 +65,13 @@ def align(kept: Kept, chains: Sequence[int] | None = None) -> Alignment:
     reference = _Reference(*_best_draw(kept, chains))
     order = np.empty((len(chains), n_draws, features), np.int64)
     for at, rows, components in _walk(kept, chains):
-        order[at] = match(rows, components, reference.activity, reference.components)
+        order[at] = match(rows, components, reference.activity, reference.components, kept.n_known)
         reference.add(rows[:, order[at]], components[order[at]])
     activity, components = reference.activity, reference.components
     sizes = np.zeros((len(chains), n_rows, features), np.int64)
     uses = np.zeros((len(chains), features), np.int64)
     for at, rows, own in _walk(kept, chains):
-        order[at] = match(rows, own, activity, components)
+        order[at] = match(rows, own, activity, components, kept.n_known)
         sizes[at[0]] += rows[:, order[at]]
         uses[at[0]] += in_use(rows)[order[at]]
     places = _by_popularity(kept, chains, order, sizes)
@@ -82,7 +82,11 @@ def align(kept: Kept, chains: Sequence[int] | None = None) -> Alignment:
 
 
 def match(
-    rows: Rows, components: FloatArray, activity: FloatArray, reference: FloatArray
+    rows: Rows,
+    components: FloatArray,
+    activity: FloatArray,
+    reference: FloatArray,
+    n_known: int = 0,
 ) -> IntArray:
     """Return which feature belongs to each place.
 
@@ -96,11 +100,15 @@ def match(
         The mean activity of the places, shape (rows, features).
     reference
         The components of the places, shape (features, dims).
+    n_known
+        So many features, the first ones, have names: they keep their places.
     """
     z = rows.astype(np.float64)
     both = activity.T @ z
     either = activity.sum(axis=0)[:, None] + z.sum(axis=0) - both
     overlap = both / np.where(either > 0.0, either, 1.0)
+    named = np.arange(n_known)
+    overlap[named, named] += 10.0
     _, order = linear_sum_assignment(
         overlap + _TIE * _closeness(reference, components), maximize=True
     )
@@ -163,12 +171,14 @@ def _best_draw(kept: Kept, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
 def _by_popularity(
     kept: Kept, chains: tuple[int, ...], order: IntArray, sizes: IntArray
 ) -> IntArray:
-    """Return the places, the most popular first; among equals the one of the higher log-odds."""
+    """Return the places: known ones, then by popularity; among equals the higher log-odds."""
     log_odds = np.take_along_axis(kept.log_odds[list(chains)], order, axis=2)
     exists = ~np.isnan(log_odds)
     totals = np.where(exists, log_odds, 0.0).sum(axis=(0, 1))
     means = totals / np.maximum(exists.sum(axis=(0, 1)), 1)
-    return np.lexsort([-means, -sizes.sum(axis=(0, 1))])
+    known = np.arange(means.size) >= kept.n_known
+    popularity = np.where(known, -sizes.sum(axis=(0, 1)), 0)
+    return np.lexsort([np.where(known, -means, 0.0), popularity, known])
 
 
 def _stability(

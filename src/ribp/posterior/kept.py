@@ -35,6 +35,8 @@ class Kept(NamedTuple):
     """Shape (chains, draws)."""
     numbers: IntArray
     """The number of each draw among all draws of its chain."""
+    n_known: int = 0
+    """So many features, the first ones, are known and keep their places."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -54,6 +56,7 @@ class Kept(NamedTuple):
             self.log_odds[:, at],
             self.log_joint[:, at],
             self.numbers[at],
+            self.n_known,
         )
 
 
@@ -69,6 +72,7 @@ def kept(tree: xr.DataTree) -> Kept:
         array(tree, "features", "log_odds"),
         array(tree, "posterior", "log_joint")[:, at],
         np.asarray(numbers, dtype=np.int64),
+        len(settings(tree)["likelihood"].get("known", ())),
     )
 
 

@@ -7,6 +7,7 @@ parsed, never evaluated; a likelihood is its name and the fields of its dataclas
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -90,12 +91,20 @@ def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
     chosen = {name: value for name, value in given.items() if name != "name"}
     for name, value in chosen.items():
         _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
+    known: Any = chosen.get("known", ())
+    chosen["known"] = tuple(tuple(map(float, row)) for row in known)
     return kind(**chosen)
 
 
 def _check_field(name: str, value: Any, default: Any) -> None:
     """Raise an `InputError` unless `value` is what a field with this default can hold."""
-    if isinstance(default, bool):
+    if isinstance(default, tuple):
+        rows = value if isinstance(value, list | tuple) else [None]
+        if not all(isinstance(row, list | tuple) for row in rows) or not all(
+            isinstance(one, int | float) and math.isfinite(one) for row in rows for one in row
+        ):
+            raise InputError(name, "must be rows of numbers", value, "Correct it.")
+    elif isinstance(default, bool):
         if not isinstance(value, bool):
             raise InputError(name, "must be true or false", value, "Correct it.")
     elif not (default is None and value is None):
@@ -108,7 +117,7 @@ def describe(given: Model | BuffetModel, method: str, shape: tuple[int, ...]) ->
     law: Any = given.likelihood
     found = {
         "method": method,
-        "likelihood": {"name": names[type(law)], **asdict(law)},
+        "likelihood": {"name": names[type(law)], **asdict(law), "known": [*map(list, law.known)]},
         "mass": given.mass,
         "concentration": given.concentration,
         "n_rows": shape[0],

@@ -167,4 +167,11 @@ def sampler(method: str, model: Any, n_threads: int = 1, n_starts: int = 5) -> S
             method,
             'Set method="gibbs-rows", or likelihood="gaussian".',
         )
+    if method != "gibbs-rows" and model.likelihood.known:
+        raise InputError(
+            "method",
+            'must be "gibbs-rows" where features are known',
+            method,
+            'Set method="gibbs-rows", or leave out fixed_components.',
+        )
     return makers[method]()
