@@ -32,6 +32,7 @@ from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.running.progress import ProgressOption
+from ribp.running.samplers import sampler
 
 __all__ = ["IndianBuffet", "RestrictedIBP"]
 
@@ -64,6 +65,38 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit(self, X: Any, counts: Counts) -> Self:
         data, names = self._data(X, reset=True)
+        return self._run(data, counts, names)
+
+    def check(self, data: Data, counts: Counts = None) -> None:
+        """Raise an error if such data cannot be fitted so, before anything is done."""
+        chosen = checks.one_of("method", self.method, self._METHODS)
+        model, _ = self._model(data, counts)
+        sampler(self._METHODS[chosen], model).check(data)
+
+    def fit_data(
+        self,
+        data: Data,
+        counts: Counts = None,
+        row_names: Sequence[str] | None = None,
+        dim_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Fit data that have passed the door (`ribp.likelihoods.door.as_data`)."""
+        self._set_columns(data.values.shape[1], dim_names)
+        return self._run(data, counts, row_names)
+
+    def adopt(self, result: Result, dim_names: Sequence[str] | None = None) -> Self:
+        """Take over a result, as if it had just been fitted."""
+        self.result_ = result
+        self._set_columns(result.settings["n_dims"], dim_names)
+        self._describe()
+        return self
+
+    def _set_columns(self, n_dims: int, names: Sequence[str] | None) -> None:
+        self.n_features_in_ = n_dims
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
         chosen = checks.one_of("method", self.method, self._METHODS)
         model, grow = self._model(data, counts)
         self.result_ = fit(
@@ -78,7 +111,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             progress=self.progress,
             checkpoint=self.checkpoint,
             seed=_entropy(self.random_state),
-            row_names=names,
+            row_names=row_names,
             dim_names=getattr(self, "feature_names_in_", None),
         )
         self._describe()
@@ -279,11 +312,7 @@ def load(path: str | Path) -> RestrictedIBP | IndianBuffet | Result:
         raise StorageError(
             path, "names an estimator that this ribp does not have", "Upgrade ribp."
         ) from None
-    made.result_, made.n_features_in_ = result, result.settings["n_dims"]
-    if names is not None:
-        made.feature_names_in_ = np.array(names, dtype=object)
-    made._describe()
-    return made
+    return made.adopt(result, names)
 
 
 def _entropy(random_state: Any) -> list[int] | int | None:
@@ -427,7 +456,7 @@ class RestrictedIBP(_Features):
         counts
             How many features each row has; None for the law given to the constructor.
         """
-        return self._fit(X, self.counts if counts is None else counts)
+        return self._fit(X, counts)
 
     def transform(self, X: Any, counts: Counts = None) -> FloatArray:
         """Return P(feature is active | row), shape (rows, features).
@@ -467,6 +496,7 @@ class RestrictedIBP(_Features):
         return self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1]
 
     def _model(self, data: Data, counts: Counts) -> tuple[Model, bool]:
+        counts = self.counts if counts is None else counts
         auto = isinstance(self.max_features, str) and self.max_features == "auto"
         size = 0 if auto else checks.integer("max_features", self.max_features, least=1)
         if counts is None:

@@ -167,7 +167,8 @@ class _Run:
         self.model, self.method, self.data, self.plan = model, method, data, plan
         self.n_jobs = min(jobs, plan.n_chains)
         self.sampler = sampler(method, model, max(1, jobs // plan.n_chains))
-        self.names = {"dim_names": dim_names, "row_names": row_names}
+        named = {"dim_names": dim_names, "row_names": row_names}
+        self.names = {k: None if v is None else [str(one) for one in v] for k, v in named.items()}
         self.settings = describe(model, method, data.values.shape) | asdict(plan)
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 

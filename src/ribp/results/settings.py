@@ -88,18 +88,17 @@ def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
         raise InputError("likelihood", "must have a name", given, "Add its name.")
     kind = LIKELIHOODS[checks.one_of("likelihood", given["name"], LIKELIHOODS)]
     defaults = {field.name: field.default for field in fields(kind)}
-    chosen = {name: value for name, value in given.items() if name != "name"}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if name != "name"}
     for name, value in chosen.items():
         _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
-    known: Any = chosen.get("known", ())
-    chosen["known"] = tuple(tuple(map(float, row)) for row in known)
-    return kind(**chosen)
+    known = tuple(tuple(map(float, row)) for row in chosen.pop("known", ()))
+    return kind(**chosen, known=known)
 
 
 def _check_field(name: str, value: Any, default: Any) -> None:
     """Raise an `InputError` unless `value` is what a field with this default can hold."""
     if isinstance(default, tuple):
-        rows = value if isinstance(value, list | tuple) else [None]
+        rows: Any = value if isinstance(value, list | tuple) else [None]
         if not all(isinstance(row, list | tuple) for row in rows) or not all(
             isinstance(one, int | float) and math.isfinite(one) for row in rows for one in row
         ):

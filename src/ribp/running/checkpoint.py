@@ -71,10 +71,15 @@ class Checkpoint:
         return (self.folder / _SETTINGS).exists()
 
     def check_free(self) -> None:
-        """Raise an error unless the folder can be made, or is empty and can be written to."""
+        """Raise an error unless the folder can be made, or is empty and can be written to.
+
+        What a run leaves that was killed while it began does not count.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if any(self.folder.iterdir()):
+            if any(
+                path.name != _ARRAYS and path.suffix != ".tmp" for path in self.folder.iterdir()
+            ):
                 raise StorageError(
                     self.folder, "is not empty", "Choose another folder, or resume the run in it."
                 )

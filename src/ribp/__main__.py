@@ -1,0 +1,5 @@
+"""`python -m ribp` is `ribp`."""
+
+from ribp.cli.main import main
+
+main()

@@ -1,0 +1,120 @@
+"""Where the mean field of an unrestricted buffet begins: several starts, the best bound is kept.
+
+**Grown**: the rows of short Gibbs chains that begin without features, the most popular ones.
+
+**Annealed**: random rows, then iterations at one noise for all columns, which is lowered step by
+step from the spread of the data to a tenth of it, for features of the size of the spread. On the
+chord spectra, where growing ends with one feature, this finds most of the notes, never all.
+
+More than 2000 rows: the search is made on some of them, and the others follow from its features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ribp.baselines import ibp_gibbs
+from ribp.baselines.ibp_variational import (
+    BuffetState,
+    FiniteBuffetModel,
+    Weights,
+    begin,
+    from_rows,
+    improve,
+)
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.mcmc.start import Tick, no_tick
+from ribp.model import State
+
+__all__ = ["start"]
+
+_MOST_ROWS = 2000
+_HOT, _COOL = 1.0, 0.1  # noise, in units of the spread of the data
+_STEPS = 500
+_SHARE = 0.3  # of entries that are one where annealing begins
+_SETTLING = 30  # iterations before starts are compared
+
+
+def start(
+    rng: np.random.Generator,
+    model: FiniteBuffetModel,
+    data: Data,
+    tick: Tick = no_tick,
+    weights: Weights = "beta",
+    n_starts: int = 5,
+) -> BuffetState:
+    """Return the best of several starts, the first one grown, the others annealed."""
+    n_rows = len(data.values)
+    some = np.arange(n_rows)
+    if n_rows > _MOST_ROWS:
+        some = np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
+    here, few = data.rows(some), replace(model, n_rows=some.size)
+    found = []
+    for done in range(n_starts):
+        now = partial(tick, done, n_starts)
+        state = _annealed(rng, few, here, now) if done else _grown(rng, few, here, now)
+        for _ in range(_SETTLING):
+            state = improve(state, few, here, 1)
+        found.append(state)
+    best = max(found, key=lambda state: state.bound)
+    nu = np.zeros((n_rows, model.n_features))
+    nu[some] = best.nu
+    sizes = best.nu.sum(axis=0) * (n_rows / some.size)
+    return begin(model, data, nu, sizes, best.features, best.parameters, best.mass, weights)
+
+
+def _grown(
+    rng: np.random.Generator, model: FiniteBuffetModel, data: Data, tick: Callable[[], None]
+) -> BuffetState:
+    buffet = ibp_gibbs.BuffetModel(model.n_rows, model.likelihood, model.mass, model.concentration)
+    found = ibp_gibbs.best_start(rng, buffet, data, tick=lambda *_: tick())
+    popular = np.argsort(-found.rows.sum(axis=0), kind="stable")[: model.n_features]
+    rows = np.zeros((model.n_rows, model.n_features), np.int8)
+    rows[:, : popular.size] = found.rows[:, popular]
+    mass = min(found.mass, 0.9 * model.n_features)
+    return from_rows(model, data, rows, found._replace(mass=mass))
+
+
+def _annealed(
+    rng: np.random.Generator, model: FiniteBuffetModel, data: Data, tick: Callable[[], None]
+) -> BuffetState:
+    likelihood, (n_rows, dims) = model.likelihood, data.values.shape
+    spread = _spread(data, likelihood.background)
+    held = replace(model, likelihood=replace(likelihood, noise_scale=1.0, feature_scale=1.0))
+
+    def at(noise: float) -> GaussianParameters:
+        return likelihood.at_scales(model.n_features, dims, noise, spread)
+
+    rows = (rng.random((n_rows, model.n_features)) < _SHARE).astype(np.int8)
+    mass = model.mass or _SHARE * model.n_features
+    no_laws = np.zeros((0, model.n_features + 1))
+    first = State(
+        rows, np.zeros(model.n_features), mass, model.concentration, no_laws, at(_HOT * spread)
+    )
+    state = from_rows(held, data, rows, first)
+    for share in np.geomspace(_HOT, _COOL, _STEPS):
+        tick()
+        state = improve(state._replace(parameters=at(share * spread)), held, data, 1)
+    return state._replace(parameters=_fixed_again(likelihood, state.parameters))
+
+
+def _spread(data: Data, background: bool) -> float:
+    """Return the standard deviation of observed entries, around their column's mean if need be."""
+    values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
+    around = np.nanmean(values, axis=0) if background else np.nanmean(values)
+    return float(np.sqrt(np.nanmean((values - around) ** 2))) or 1.0
+
+
+def _fixed_again(likelihood: LinearGaussian, parameters: GaussianParameters) -> GaussianParameters:
+    """Return parameters whose scales are those that the user has fixed."""
+    noise, scale = parameters.noise_scale, parameters.feature_scale
+    if likelihood.noise_scale is not None:
+        noise = np.full_like(noise, likelihood.noise_scale)
+    if likelihood.feature_scale is not None:
+        scale = likelihood.feature_scale
+    return parameters._replace(noise_scale=noise, feature_scale=scale)

@@ -1,0 +1,163 @@
+"""What a data file holds once it is read, and the words for what is wrong with one.
+
+What is wrong with a file is a `StorageError`, which names the file, the place in it and a remedy;
+what is wrong with what was asked of it, such as a column that it does not have, an `InputError`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError, StorageError
+
+MISSING = frozenset({"", "na", "nan", "null", "?"})
+"""The cells, in lower case and without blanks around them, that mean a missing entry."""
+ROW_NAME_HEADERS = frozenset({"", "id", "name", "row", "index"})
+"""The headers, in lower case, under which a first column may hold the names of the rows."""
+
+
+class DataFile(NamedTuple):
+    """A table of numbers, and what was set aside when it was read."""
+
+    path: Path
+    """Where it was read from."""
+    kind: str
+    """csv, npy, npz, mtx or parquet."""
+    values: FloatArray
+    """Shape (rows, dims); NaN means missing."""
+    dim_names: list[str] | None = None
+    """The names of the dims; None if the file has no header."""
+    row_names: list[str] | None = None
+    """The names of the rows; None if the file has none."""
+    columns: dict[str, list[str | None]] = {}  # noqa: RUF012  (a default that nobody changes)
+    """The columns that were set aside, as text; None where an entry is missing."""
+    lines: IntArray | None = None
+    """The line on which each row begins, from 1; None if the file is not text."""
+
+    def column(self, name: str) -> list[str | None]:
+        """Return a column that was set aside."""
+        if name not in self.columns:
+            raise no_such_column(self.path, name, self.columns)
+        return self.columns[name]
+
+    def place(self, row: int) -> str:
+        """Return where a row is, as a person would look for it: lines and rows from 1."""
+        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell of a text file means a missing entry."""
+    return cell.strip().lower() in MISSING
+
+
+def number(cell: str) -> float | None:
+    """Return the number in a cell, NaN if it is missing, None if it is text."""
+    if is_missing(cell):
+        return np.nan
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+def shown(text: object, limit: int = 60) -> str:
+    """Return a text in quotes, on one line, cut if it is long."""
+    word = str(text)
+    return repr(word if len(word) <= limit else word[: limit - 3] + "...")
+
+
+def listed(names: Iterable[object], limit: int = 10) -> str:
+    """Return the first few names, in quotes, with commas."""
+    words = [shown(name, 30) for name in names]
+    more = [f"and {len(words) - limit} more"] if len(words) > limit else []
+    return ", ".join(words[:limit] + more)
+
+
+def no_such_column(path: Path, name: str, names: Iterable[str]) -> InputError:
+    """Return the error for a column that a file does not have."""
+    known = list(names)
+    near = difflib.get_close_matches(name, known, n=1)
+    has = f"Its columns are {listed(known)}." if known else "It has no columns with names."
+    remedy = f"Did you mean {shown(near[0])}? {has}" if near else has
+    return InputError("column", f"must be a column of {path}", shown(name), remedy)
+
+
+def set_aside(path: Path, names: Sequence[str], exclude: Sequence[str]) -> list[int]:
+    """Return the positions of the columns to exclude; each must be there."""
+    for name in exclude:
+        if name not in names:
+            raise no_such_column(path, name, names)
+    return [j for j, name in enumerate(names) if name in set(exclude)]
+
+
+def check_names(path: Path, names: Sequence[str], what: str = "column") -> None:
+    """Raise a `StorageError` unless all names are there and different."""
+    for j, name in enumerate(names):
+        if not name.strip():
+            raise StorageError(path, f"has no name for {what} {j + 1}", f"Name that {what}.")
+    twice = sorted({name for name in names if names.count(name) > 1}) if _repeats(names) else []
+    if twice:
+        raise StorageError(
+            path, f"has several {what}s of the same name: {listed(twice)}", "Rename them."
+        )
+
+
+def _repeats(names: Sequence[str]) -> bool:
+    return len(set(names)) < len(names)
+
+
+def check_finite(file: DataFile) -> DataFile:
+    """Return the file if it has rows, dims, and no infinite value."""
+    n_rows, n_dims = file.values.shape
+    if n_rows == 0:
+        raise StorageError(file.path, "has no rows of data", "Name a file with at least one row.")
+    if n_dims == 0:
+        raise StorageError(
+            file.path, "has no columns of data", "Name a file with at least one column of numbers."
+        )
+    infinite = np.isinf(file.values)
+    if infinite.any():
+        row, dim = (int(i) for i in np.argwhere(infinite)[0])
+        name = column_label(file.dim_names, dim)
+        raise infinite_value(file.path, file.place(row), name, str(file.values[row, dim]))
+    return file
+
+
+def infinite_value(path: Path, place: str, column: str, cell: str) -> StorageError:
+    """Return the error for a value that is infinite, or too large for a double."""
+    return StorageError(
+        path,
+        f"has the infinite value {shown(cell)} in {place}, {column}",
+        "Leave the cell empty if it is missing; otherwise correct it.",
+    )
+
+
+def column_label(names: Sequence[str] | None, j: int) -> str:
+    """Return what to call a column in a message."""
+    return f"column {j + 1}" if names is None else f"column {shown(names[j])}"
+
+
+def memory() -> int:
+    """Return the bytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return 2**40
+
+
+def check_size(path: Path, n_rows: int, n_dims: int) -> None:
+    """Raise a `StorageError` if a matrix, without its gaps, is larger than this machine."""
+    if n_rows * n_dims * 8 > memory():
+        raise StorageError(
+            path,
+            f"has {n_rows} rows and {n_dims} columns: {n_rows * n_dims * 8 / 1e9:.3g} GB as "
+            "numbers, more than this machine has memory",
+            "Keep fewer rows or columns.",
+        )

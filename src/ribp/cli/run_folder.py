@@ -1,0 +1,158 @@
+"""A run is a folder: what was asked, checkpoints, the result, held-out entries and a log.
+
+    config.json     what was asked, and of which file
+    holdout.npz     entries that were hidden from the fit, if any
+    checkpoints/    where chains are
+    result.nc       the result, once there is one
+    log.txt         what was said, with times
+
+A folder that is not a run is never written to, and a run only with --overwrite.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ribp.cli.count_options import count_columns, counts_from
+from ribp.cli.files import read_data
+from ribp.counts import RowCounts
+from ribp.errors import InputError, StorageError
+from ribp.likelihoods.base import BoolArray, Data
+from ribp.likelihoods.door import as_data
+from ribp.running.checkpoint import write_atomically
+
+__all__ = ["RunFolder", "Source", "read_source"]
+
+SCHEMA = 1
+_KIND = "ribp run"
+
+
+class Source(NamedTuple):
+    """The data of a run."""
+
+    data: Data
+    """What the fit sees."""
+    values: Any
+    """All entries, also those that are hidden from the fit."""
+    hidden: BoolArray
+    """Which entries are hidden, shape (rows, dims)."""
+    counts: RowCounts | None
+    row_names: list[str] | None
+    dim_names: list[str] | None
+
+
+def read_source(
+    path: str | Path, counts: str | None, holdout: float = 0.0, seed: int = 0
+) -> Source:
+    """Read data and count laws, and hide a share of the observed entries."""
+    aside = () if counts is None else count_columns(counts)
+    file = read_data(path, exclude=aside)
+    laws = None if counts is None else counts_from(counts, file, len(file.values))
+    if not 0.0 <= holdout < 1.0:
+        raise InputError(
+            "--holdout", "must be a share from 0 up to 1", holdout, "Write for example 0.01."
+        )
+    seen = ~np.isnan(file.values)
+    rng = np.random.default_rng([seed, 1])
+    hidden = seen & (rng.random(seen.shape) < holdout)
+    data = as_data(np.where(hidden, np.nan, file.values))
+    return Source(data, file.values, hidden, laws, file.row_names, file.dim_names)
+
+
+class RunFolder:
+    """The folder of a run."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where chains are written down."""
+        return self.path / "checkpoints"
+
+    @property
+    def result(self) -> Path:
+        """The file of the result."""
+        return self.path / "result.nc"
+
+    def create(self, config: dict[str, Any], overwrite: bool) -> None:
+        """Begin a run in a new or empty folder, or, with `overwrite`, in place of another run."""
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise StorageError(self.path, "is a file", "Choose another name for --out.")
+            if self.path.exists() and any(self.path.iterdir()):
+                self._clear(overwrite)
+            self.path.mkdir(parents=True, exist_ok=True)
+            whole = {"kind": _KIND, "schema_version": SCHEMA, "created": _now(), **config}
+            text = json.dumps(whole, indent=1) + "\n"
+            write_atomically(self.path / "config.json", lambda file: file.write(text.encode()))
+        except OSError as error:
+            raise StorageError(
+                self.path, f"cannot be written ({error.strerror})", "Choose another folder."
+            ) from None
+
+    def _clear(self, overwrite: bool) -> None:
+        if not (self.path / "config.json").exists():
+            raise StorageError(
+                self.path, "is not empty and not a run of ribp", "Choose another folder for --out."
+            )
+        if not overwrite:
+            raise StorageError(
+                self.path,
+                "holds a run already",
+                "Add --overwrite to replace it, or go on with it: ribp resume.",
+            )
+        self.config()  # it is a run of ours
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        for name in ("result.nc", "holdout.npz", "log.txt"):
+            (self.path / name).unlink(missing_ok=True)
+
+    def config(self) -> dict[str, Any]:
+        """Return what was asked."""
+        path = self.path / "config.json"
+        try:
+            found = json.loads(path.read_text())
+        except FileNotFoundError:
+            raise StorageError(
+                self.path, "is not a run of ribp", "Name the folder given to ribp fit --out."
+            ) from None
+        except OSError as error:
+            raise StorageError(path, f"cannot be read ({error.strerror})", "See to it.") from None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or found.get("kind") != _KIND:
+            raise StorageError(
+                path, "is damaged or of another kind", "Fit again into a new folder."
+            )
+        if not isinstance(found.get("schema_version"), int) or found["schema_version"] > SCHEMA:
+            raise StorageError(path, "was written by a newer ribp", "Upgrade ribp.")
+        if not all(isinstance(found.get(key), dict) for key in ("source", "estimator")):
+            raise StorageError(path, "lacks what was asked", "Fit again into a new folder.")
+        return found
+
+    def write_hidden(self, source: Source) -> None:
+        """Write which entries are hidden, and their values."""
+        rows, columns = np.nonzero(source.hidden)
+        values = source.values[rows, columns]
+        write_atomically(
+            self.path / "holdout.npz",
+            lambda file: np.savez(file, rows=rows, columns=columns, values=values),
+        )
+
+    def log(self, text: str) -> None:
+        """Add a line to the log; a log that cannot be written is not worth an error."""
+        try:
+            with (self.path / "log.txt").open("a", encoding="utf-8") as file:
+                file.write(f"{_now()} {text}\n")
+        except OSError:
+            pass
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

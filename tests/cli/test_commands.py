@@ -1,0 +1,285 @@
+"""The commands as a person types them: what they print, write and refuse, and with which code."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ribp.cli.main import main
+
+pytestmark = pytest.mark.jit
+
+QUICK = ["--chains", "2", "--warmup", "20", "--draws", "20", "--seed", "1", "--max-features", "6"]
+
+
+@pytest.fixture
+def ribp(monkeypatch, capsys):
+    """Return a function that runs a command and gives code, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ribp", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return ended.value.code, out, err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    """Write a CSV with names of rows, eight columns of data and one of counts."""
+    rng = np.random.default_rng(0)
+    ones = rng.integers(1, 3, 60)
+    rows = np.array([rng.permutation(np.arange(4) < k) for k in ones])
+    X = rows @ rng.normal(0, 2, (4, 8)) + 0.3 * rng.normal(size=(60, 8))
+    path = tmp_path_factory.mktemp("data") / "data.csv"
+    lines = ["id," + ",".join(f"m{i}" for i in range(8)) + ",k"]
+    lines += [
+        f"p{n}," + ",".join(f"{v:.4f}" for v in x) + f",{k}"
+        for n, (x, k) in enumerate(zip(X, ones, strict=True))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def made(table, tmp_path_factory):
+    """Return the folder of a finished run."""
+    run = tmp_path_factory.mktemp("runs") / "run"
+    command = [sys.executable, "-m", "ribp", "fit", table, "--counts", "column:k", "--out", run]
+    done = subprocess.run(
+        [*command, "--holdout", "0.05", *QUICK], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Held out" in done.stdout
+    return run
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """Return a copy of a finished run."""
+    return shutil.copytree(made, tmp_path / "run")
+
+
+def test_summary(ribp, run):
+    code, out, _ = ribp("summary", run)
+    assert code == 0
+    assert "4 in" in out
+    assert "Held out" in out
+    assert max(map(len, out.splitlines())) <= 80
+    code, out, _ = ribp("summary", run, "--json")
+    found = json.loads(out)
+    assert len(found["features"]) == 4
+    assert found["held_out"]["entries"] > 0
+    assert found["settings"]["n_draws"] == 20
+    assert (run / "log.txt").read_text().count("done") == 1
+
+
+def test_transform(ribp, run, table, tmp_path):
+    out = tmp_path / "rows.csv"
+    code, said, _ = ribp("transform", run, table, "--counts", "column:k", "--decode", "--out", out)
+    assert (code, said) == (0, f"60 rows, 4 features: {out}\n")
+    lines = out.read_text().splitlines()
+    assert lines[0] == "id,feature0,feature1,feature2,feature3"
+    counts = [int(line.rsplit(",", 1)[1]) for line in table.read_text().splitlines()[1:]]
+    assert [sum(map(int, line.split(",")[1:])) for line in lines[1:]] == counts
+    code, _, err = ribp("transform", run, table, "--counts", "column:k", "--out", out)
+    assert code == 1
+    assert "--overwrite" in err
+    code, out_json, _ = ribp(
+        "transform", run, table, "--counts", "uniform(1, 2)", "--out", tmp_path / "p.npy", "--json"
+    )
+    assert code == 1  # the column of counts is among the data now
+    code, out_json, _ = ribp(
+        "transform", run, table, "--counts", "column:k", "--out", tmp_path / "p.npy", "--json"
+    )
+    assert json.loads(out_json)["features"] == 4
+    assert np.load(tmp_path / "p.npy").shape == (60, 4)
+
+
+def test_resume_makes_a_run_longer(ribp, run):
+    code, out, _ = ribp("resume", run, "--draws", "30", "--json")
+    assert code == 0
+    assert json.loads(out)["settings"]["n_draws"] == 30
+    assert json.loads(ribp("summary", run, "--json")[1])["settings"]["n_draws"] == 30
+
+
+def test_resume_after_a_stop_at_any_moment(ribp, run):
+    whole = json.loads(ribp("summary", run, "--json")[1])
+    (run / "result.nc").unlink()
+    code, _, err = ribp("summary", run)
+    assert code == 1
+    assert "ribp resume" in err
+    assert ribp("resume", run)[0] == 0
+    assert json.loads(ribp("summary", run, "--json")[1])["features"] == whole["features"]
+    (run / "result.nc").unlink()
+    shutil.rmtree(run / "checkpoints")
+    assert ribp("resume", run)[0] == 0
+    assert json.loads(ribp("summary", run, "--json")[1])["features"] == whole["features"]
+
+
+def test_nothing_is_overwritten_unasked(ribp, run, table, tmp_path):
+    code, _, err = ribp("fit", table, "--counts", "column:k", "--out", run, *QUICK)
+    assert code == 1
+    assert "--overwrite" in err
+    assert ribp("fit", table, "--counts", "column:k", "--out", run, "--overwrite", *QUICK)[0] == 0
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "chapter.txt").write_text("mine")
+    code, _, err = ribp("fit", table, "--out", other, "--overwrite", *QUICK)
+    assert code == 1
+    assert "not a run of ribp" in err
+    assert (other / "chapter.txt").read_text() == "mine"
+    code, _, err = ribp("fit", table, "--out", table, *QUICK)
+    assert code == 1
+    assert "is a file" in err
+
+
+def test_simulate(ribp, tmp_path):
+    out = tmp_path / "rows.csv"
+    code, said, _ = ribp(
+        "simulate", "--rows", "20", "--counts", "exactly(2)", "--seed", "3", "--out", out
+    )
+    assert code == 0
+    assert "20 rows" in said
+    body = out.read_text().splitlines()[1:]
+    assert all(sum(map(int, line.split(","))) == 2 for line in body)
+    code, said, _ = ribp(
+        "simulate", "--rows", 5, "--counts", "poisson(1)", "--out", tmp_path / "r.npz", "--json"
+    )
+    assert json.loads(said)["tv_bound_row"] < 1e-9
+
+
+def test_compare(ribp, table):
+    arguments = ["compare", table, "--counts", "column:k", "--holdout", "0.05"]
+    short = ["--warmup", "20", "--draws", "20", "--max-features", "6"]
+    code, out, _ = ribp(*arguments, *short)
+    assert code == 0
+    assert "unrestricted" in out
+    assert max(map(len, out.splitlines())) <= 80
+    found = json.loads(ribp(*arguments, *short, "--json")[1])["models"]
+    assert found["restricted"]["features"] == 4
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["fit", "DATA"], 2, "--out"),
+        (["fit", "nowhere.csv", "--out", "OUT"], 1, "nowhere.csv"),
+        (["fit", "DATA", "--out", "OUT", "--counts", "column:kk"], 1, "'k'"),
+        (["fit", "DATA", "--out", "OUT", "--counts", "exactly(three)"], 2, "exactly(three)"),
+        (["fit", "DATA", "--out", "OUT", "--counts", "exactly(9)", "--max-features", "4"], 1, "9"),
+        (["fit", "DATA", "--out", "OUT", "--method", "vb"], 2, "method"),
+        (["fit", "DATA", "--out", "OUT", "--max-features", "few"], 2, "max_features"),
+        (["fit", "DATA", "--out", "OUT", "--max-features", "-3"], 2, "max_features"),
+        (["fit", "DATA", "--out", "OUT", "--holdout", "2"], 2, "--holdout"),
+        (["fit", "DATA", "--out", "OUT", "--chains", "none"], 2, "--chains"),
+        (["fit", "DATA", "--out", "OUT", "--likelihood", "poisson"], 2, "gibbs-rows"),
+        (["fit", "DATA", "--out", "OUT", "--seed", "-1"], 2, "--seed"),
+        (["summary", "nowhere"], 1, "not a run"),
+        (["resume", "nowhere"], 1, "not a run"),
+        (["transform", "nowhere", "DATA", "--out", "z.csv"], 1, "not a run"),
+        (["simulate", "--rows", "3", "--counts", "exactly(2)", "--out", "r.txt"], 2, "--out"),
+        (["simulate", "--rows", "3", "--counts", "ex(2)", "--out", "r.csv"], 2, "law"),
+        (["simulate", "--rows", "0", "--counts", "exactly(2)", "--out", "r.csv"], 2, "--rows"),
+        (["compare", "DATA", "--holdout", "0"], 2, "--holdout"),
+        (["nonsense"], 2, "nonsense"),
+    ],
+)
+def test_mistakes(ribp, table, tmp_path, monkeypatch, arguments, code, says):
+    monkeypatch.chdir(tmp_path)
+    given = [str(table) if a == "DATA" else a for a in arguments]
+    found, _, err = ribp(*given)
+    assert found == code
+    assert says in err
+    assert not (tmp_path / "OUT").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("a,b\n1,2\n3,x\n", "line 3"),
+        ("a,a\n1,2\n", "'a'"),
+        ("a,b\n1,2,3\n", "line 2"),
+        ("a,b\n1,inf\n", "line 2"),
+        ("", "bad.csv"),
+    ],
+)
+def test_bad_tables(ribp, tmp_path, content, says):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    code, _, err = ribp("fit", path, "--out", tmp_path / "run", *QUICK)
+    assert code == 1
+    assert says in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c(ribp, table, tmp_path, monkeypatch):
+    from ribp.cli import fit as command
+
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_run", pressed)
+    code, _, err = ribp("fit", table, "--out", tmp_path / "run", *QUICK)
+    assert code == 130
+    assert "ribp resume" in err
+
+
+def test_ctrl_c_after_some_draws(ribp, run, monkeypatch):
+    from ribp.running import run as running
+
+    wait, presses = running._wait, [1]
+
+    def stopped(*arguments):
+        if presses:
+            presses.pop()
+            raise KeyboardInterrupt
+        wait(*arguments)
+
+    monkeypatch.setattr(running, "_wait", stopped)
+    code, out, err = ribp("resume", run, "--draws", "100000")
+    assert code == 130
+    assert "interrupted" in out
+    assert "ribp resume" in err
+
+
+FILES = ["config.json", "result.nc", "holdout.npz", "checkpoints/settings.json"]
+FILES += ["checkpoints/arrays.npz", "checkpoints/chain-0.npz", "checkpoints/chain-1-draws-0000.npz"]
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("how", ["empty", "cut", "noise", "other", "folder"])
+def test_damaged_runs_are_never_a_traceback(ribp, run, file, how):
+    path = run / file
+    raw = path.read_bytes()
+    if how == "folder":
+        path.unlink()
+        path.mkdir()
+    elif how == "noise":
+        rng = np.random.default_rng(len(raw))
+        spoilt = np.frombuffer(raw, np.uint8).copy()
+        at = rng.integers(spoilt.size, size=max(3, spoilt.size // 50))
+        spoilt[at] = rng.integers(256, size=at.size)
+        path.write_bytes(spoilt.tobytes())
+    else:
+        path.write_bytes({"empty": b"", "cut": raw[: len(raw) // 2], "other": b"[1, 2]"}[how])
+    for command in (["summary", run], ["resume", run]):
+        code, _, err = ribp(*command)
+        assert code in (0, 1)
+        assert (code == 0) or err.startswith("ribp: ")
+
+
+def test_python_m_ribp():
+    done = subprocess.run(
+        [sys.executable, "-m", "ribp", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "Find the features" in done.stdout
