@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ribp.version import __version__
+
 if TYPE_CHECKING:
     from ribp import counts, datasets, testing
     from ribp.estimators import IndianBuffet, RestrictedIBP, load
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from ribp.restricted_bernoulli import RestrictedBernoulli
     from ribp.symmetric import inclusion_probs, log_esp
 
-__version__ = "0.1.0.dev0"
 
 # Where each public name lives; it is imported when it is first used.
 _HOMES = {
@@ -69,6 +70,7 @@ __all__ = [
     "RestrictedIBP",
     "SizeOrdered",
     "WeakLimit",
+    "__version__",
     "counts",
     "datasets",
     "esscher",

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ribp import checks
 from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
 from ribp.counts import CountLaw, RowCounts, as_row_counts, learned, table
 from ribp.errors import FitWarning, InputError, StorageError
@@ -31,6 +32,7 @@ from ribp.mcmc import capacity
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.results import Result
+from ribp.results.settings import AnyModel
 from ribp.running.progress import ProgressOption
 from ribp.running.samplers import sampler
 
@@ -38,6 +40,7 @@ __all__ = ["IndianBuffet", "RestrictedIBP"]
 
 Learned = Literal["learn"]
 _IN_USE = 0.5
+_USUAL_FEATURES = 30  # of a buffet that must have a limit
 _USUAL_COUNTS = 20  # that a law may have which is learned, if nobody says how many features
 
 
@@ -119,7 +122,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             warnings.warn(text, FitWarning, stacklevel=3)
         return self
 
-    def _model(self, data: Data, counts: Counts) -> tuple[Model | BuffetModel, bool]:
+    def _model(self, data: Data, counts: Counts) -> tuple[AnyModel, bool]:
         """Return the model, and whether it may grow."""
         raise NotImplementedError
 
@@ -400,7 +403,7 @@ class RestrictedIBP(_Features):
     """
 
     _METHODS: ClassVar[dict[str, str]] = {
-        name: name for name in ("gibbs", "gibbs-rows", "augmented")
+        name: name for name in ("gibbs", "gibbs-rows", "augmented", "structured", "hybrid")
     }
 
     def __init__(
@@ -521,16 +524,22 @@ class RestrictedIBP(_Features):
 class IndianBuffet(_Features):
     """The unrestricted Indian buffet: the baseline that knows nothing of counts.
 
-    Parameters and attributes as in `RestrictedIBP`, without counts. Methods: "gibbs", whose
-    number of features has no limit.
+    Parameters and attributes as in `RestrictedIBP`, without counts. Methods: "gibbs", whose number
+    of features has no limit, "variational" and "hybrid", which have at most `max_features` ("auto":
+    30, fewer if there are few rows).
     """
 
-    _METHODS: ClassVar[dict[str, str]] = {"gibbs": "buffet"}
+    _METHODS: ClassVar[dict[str, str]] = {
+        "gibbs": "buffet",
+        "variational": "buffet-variational",
+        "hybrid": "buffet-hybrid",
+    }
 
     def __init__(
         self,
         method: str = "gibbs",
         *,
+        max_features: int | Literal["auto"] = "auto",
         likelihood: str = "gaussian",
         mass: float | Learned = "learn",
         concentration: float = 1.0,
@@ -547,6 +556,7 @@ class IndianBuffet(_Features):
         random_state: Any = None,
     ) -> None:
         self.method = method
+        self.max_features = max_features
         self.likelihood = likelihood
         self.mass = mass
         self.concentration = concentration
@@ -584,16 +594,20 @@ class IndianBuffet(_Features):
         rng = np.random.default_rng(_entropy(random_state))
         return self.result_.sample(rng, checks.integer("n_rows", n_rows))[1]
 
-    def _model(self, data: Data, counts: Counts) -> tuple[BuffetModel, bool]:
+    def _model(self, data: Data, counts: Counts) -> tuple[AnyModel, bool]:
         likelihood = self._likelihood(data)
         if isinstance(likelihood, PoissonCounts):
             raise InputError(
                 "likelihood", 'must be "gaussian" for IndianBuffet', "poisson", "Use RestrictedIBP."
             )
+        mass, n_rows = self._learned("mass"), len(data.values)
         concentration = checks.positive("concentration", self.concentration)
-        return BuffetModel(
-            len(data.values), likelihood, self._learned("mass"), concentration
-        ), False
+        if self.method == "gibbs":
+            return BuffetModel(n_rows, likelihood, mass, concentration), False
+        size = min(_USUAL_FEATURES, n_rows)
+        if self.max_features != "auto":
+            size = checks.integer("max_features", self.max_features, least=1)
+        return FiniteBuffetModel(n_rows, size, likelihood, mass, concentration), False
 
 
 def _found(result: Result) -> CountLaw | RowCounts:

@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ribp import checks
-from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.errors import FitWarning, InputError, StorageError
 from ribp.likelihoods.base import Data
 from ribp.mcmc import capacity, gibbs, gibbs_rows
 from ribp.model import Model
 from ribp.results import Result
-from ribp.results.settings import describe
+from ribp.results.settings import AnyModel, describe
 from ribp.results.settings import model as rebuilt
 from ribp.results.tree import build
 from ribp.running.chain import Chain, Plan, new_chains
@@ -31,7 +30,6 @@ from ribp.threads import n_cores, one_blas_thread
 
 __all__ = ["fit", "resume"]
 
-AnyModel = Model | BuffetModel
 Names = Sequence[Any] | None
 
 _LONG = 10.0  # seconds from which on an estimate is worth a line
@@ -63,7 +61,8 @@ def fit(
     model, data
         What is sampled, given what; see `ribp.likelihoods.door.as_data`.
     method
-        "gibbs", "gibbs-rows" or "augmented"; "buffet" for a `BuffetModel`.
+        "gibbs", "gibbs-rows", "augmented", "structured" or "hybrid"; "buffet" for a `BuffetModel`;
+        "buffet-variational" or "buffet-hybrid" for a `FiniteBuffetModel`.
     grow
         Whether the model may get more features if it needs them, before chains begin.
     n_chains, n_warmup, n_draws
@@ -218,7 +217,7 @@ _RESUME = "; the run can be resumed from its checkpoint"
 def _with_room(model: Model, data: Data, method: str, plan: Plan, shown: Progress) -> Model:
     """Return the model with as many features as a short chain needs."""
     rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_PILOT,)))
-    update = gibbs.update if method == "gibbs" else gibbs_rows.update
+    update = gibbs_rows.update if method == "gibbs-rows" else gibbs.update
 
     def tick(done: int, total: int) -> None:
         shown(Event(0, "search", done, total, 0.0, 0, float("nan")))

@@ -8,6 +8,7 @@ import pytest
 
 from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import FitWarning
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
@@ -103,12 +104,15 @@ def test_leave_one_out(result):
         ("gibbs-rows", Model(LAWS, 6, PoissonCounts(background=True)), np.abs(X).round()),
         ("buffet", BuffetModel(50, LinearGaussian()), X),
         ("augmented", Model(LAWS, 8, LinearGaussian(), mass=3.0), X),
+        ("structured", Model(LAWS, 8, LinearGaussian()), X),
+        ("hybrid", Model(LAWS, 8, LinearGaussian()), X),
+        ("buffet-variational", FiniteBuffetModel(50, 6, LinearGaussian()), X),
     ],
 )
 def test_other_methods_are_read_alike(method, model, shown, tmp_path):
     result = fit(model, with_missing(shown), method, **{**SHORT, "n_warmup": 4, "n_draws": 8})
     assert str(result.summary())
-    known = None if method == "buffet" else ONES
+    known = None if "buffet" in method else ONES
     rows = result.decode(with_missing(shown), known, max_draws=5)
     assert rows.shape[0] == 50
     if known is not None:

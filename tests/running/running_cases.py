@@ -4,6 +4,7 @@ import numpy as np
 
 from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import with_missing
 from ribp.model import Model
@@ -17,6 +18,7 @@ LEARNED = counts.by_group(
     {"a": counts.learned([0.0, 1.0, 1.0]), "b": counts.table([0, 0.5, 0, 0.5])},
     list("ab") * (ROWS // 2),
 )
+FINITE = FiniteBuffetModel(ROWS, 5, LinearGaussian())
 EXACT = counts.as_row_counts(np.arange(ROWS) % 2 + 1, ROWS)
 
 
@@ -48,10 +50,15 @@ def case(name):
         ),
         "augmented": ("augmented", Model(EXACT, 8, LinearGaussian(), mass=2.0), full),
         "buffet": ("buffet", BuffetModel(ROWS, LinearGaussian()), holes),
+        "structured": ("structured", Model(LEARNED, 6, LinearGaussian(background=True)), holes),
+        "hybrid": ("hybrid", Model(EXACT, 6, LinearGaussian()), full),
+        "buffet-variational": ("buffet-variational", FINITE, holes),
+        "buffet-hybrid": ("buffet-hybrid", FINITE, full),
     }[name]
 
 
-NAMES = ["gibbs", "gibbs, learned", "gibbs-rows", "poisson", "augmented", "buffet"]
+SAMPLED = ["gibbs", "gibbs, learned", "gibbs-rows", "poisson", "augmented", "buffet"]
+NAMES = [*SAMPLED, "structured", "hybrid", "buffet-variational", "buffet-hybrid"]
 
 
 def run(name, plan, chains=None, checkpoint=None, n_jobs=2, progress=None):

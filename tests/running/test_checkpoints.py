@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from running_cases import NAMES, SHORT, assert_same_draws, case, run
+from running_cases import NAMES, SAMPLED, SHORT, assert_same_draws, case, run
 
 from ribp.errors import StorageError
 from ribp.likelihoods.base import with_missing
@@ -35,8 +35,9 @@ def read(folder, name, plan):
     return chains
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("at", [0, 4, 9])
+@pytest.mark.parametrize(
+    ("name", "at"), [(name, 0) for name in SAMPLED] + [(name, 4) for name in NAMES] + [("gibbs", 9)]
+)
 def test_a_chain_read_back_goes_on_as_if_never_stopped(name, at, tmp_path):
     whole, _ = run(name, SHORT)
     folder = Checkpoint(tmp_path)

@@ -34,7 +34,7 @@ CountsOption = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
-Method = Annotated[str, typer.Option(help="gibbs, gibbs-rows or augmented.")]
+Method = Annotated[str, typer.Option(help="gibbs, gibbs-rows, augmented, structured or hybrid.")]
 MaxFeatures = Annotated[str, typer.Option(help="Largest number of features, or auto.")]
 LikelihoodOption = Annotated[str, typer.Option(help="gaussian, or poisson for counts.")]
 Background = Annotated[

@@ -68,19 +68,24 @@ def _separator(path: Path) -> str:
     """Return what separates cells: what makes the first lines equally long, else most cells."""
     with _opened_text(path) as file:
         lines = list(islice(file, _LINES_TO_LOOK_AT))
-    whole = slice(None, -1 if len(lines) == _LINES_TO_LOOK_AT else None)  # the last may be cut
+    is_whole = len(lines) < _LINES_TO_LOOK_AT
     lines = [line for line in lines if "\t" in line or not line.isspace()]
-    lengths = {}
-    for separator in "\t;,":
-        try:
-            reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-            lengths[separator] = [len(cells) for cells in reader if cells][whole] or [0]
-        except csv.Error:
-            lengths[separator] = [0]
+    lengths = {separator: _lengths(lines, separator, is_whole) for separator in "\t;,"}
     for separator, found in lengths.items():
         if found[0] > 1 and len(set(found)) == 1:
             return separator
     return max(",;\t", key=lambda separator: sum(lengths[separator]))
+
+
+def _lengths(lines: list[str], separator: str, is_whole: bool) -> list[int]:
+    """Return the number of cells of each row; the last row is left out if it may be cut."""
+    reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
+    found: list[int] = []
+    try:
+        found.extend(map(len, reader))  # up to an error, all that came before it
+    except csv.Error:
+        return [0] if is_whole else found or [0]
+    return (found if is_whole else found[:-1]) or [0]
 
 
 @contextmanager
@@ -110,22 +115,24 @@ def _opened_text(path: Path) -> Iterator[io.TextIOWrapper]:
             byte = error.object[error.start]
             raise StorageError(
                 path,
-                f"is not UTF-8: it has the byte 0x{byte:02x} {_where_not_utf8(path)}",
+                f"is not UTF-8: it has the byte 0x{byte:02x} in line {_line_not_utf8(path)}",
                 "Save it again with the encoding UTF-8.",
             ) from None
 
 
-def _where_not_utf8(path: Path) -> str:
+def _line_not_utf8(path: Path) -> int:
+    """Return the line of the first byte that is not UTF-8."""
     line = 1
     with opened(path) as file:
         for raw in file:
             try:
-                text = raw.decode()
+                before, more = raw.decode(), True
             except UnicodeDecodeError as error:
-                before = raw[: error.start].decode()
-                return f"in line {line + len(_LINE_END.findall(before))}"
-            line += len(_LINE_END.findall(text))
-    return "at its end"
+                before, more = raw[: error.start].decode(), False
+            line += len(_LINE_END.findall(before))
+            if not more:
+                break
+    return line
 
 
 def _blank_line(path: Path, line: int) -> StorageError:

@@ -11,12 +11,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError
 from ribp.likelihoods.base import BoolArray, Data, Rows
-from ribp.model import Model
 from ribp.posterior import predict
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
@@ -30,6 +28,7 @@ from ribp.posterior.predictive_checks import Checks, checks
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.results import exchange, settings, store
 from ribp.results.schema import problem
+from ribp.results.settings import AnyModel
 from ribp.threads import n_cores
 
 __all__ = ["Result"]
@@ -64,7 +63,7 @@ class Result:
         return settings.from_json(self._tree.attrs["settings"])
 
     @property
-    def model(self) -> Model | BuffetModel:
+    def model(self) -> AnyModel:
         """The model that was fitted."""
         laws = self._tree["laws"].dataset.get("law_of_row")
         return settings.model(self.settings, None if laws is None else laws.to_numpy())

@@ -95,8 +95,7 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
         "log_joint": _Variable("f", ("chain", "sweep")),
         "active_features": _Variable("i", ("chain", "sweep")),
     }
-    restricted = settings["n_features"] is not None
-    laws = {"law_of_row": _Variable("i", ("row",))} if restricted else {}
+    laws = {"law_of_row": _Variable("i", ("row",))} if settings["laws"] else {}
     return {"posterior": posterior, "features": features, "warmup": warmup, "laws": laws}
 
 

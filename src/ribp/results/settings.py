@@ -16,6 +16,7 @@ import numpy as np
 
 from ribp import checks
 from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
 from ribp.counts import Learned, RowCounts, parse
 from ribp.errors import InputError
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 AnyLikelihood = LinearGaussian | PoissonCounts
+AnyModel = Model | BuffetModel | FiniteBuffetModel
 
 LIKELIHOODS: dict[str, type[AnyLikelihood]] = {
     "gaussian": LinearGaussian,
@@ -110,7 +112,7 @@ def _check_field(name: str, value: Any, default: Any) -> None:
         checks.positive(name, value)
 
 
-def describe(given: Model | BuffetModel, method: str, shape: tuple[int, ...]) -> dict[str, Any]:
+def describe(given: AnyModel, method: str, shape: tuple[int, ...]) -> dict[str, Any]:
     """Return the settings of a model, as JSON can hold them."""
     names = {kind: name for name, kind in LIKELIHOODS.items()}
     law: Any = given.likelihood
@@ -124,19 +126,21 @@ def describe(given: Model | BuffetModel, method: str, shape: tuple[int, ...]) ->
     }
     if isinstance(given, BuffetModel):
         return found | {"n_features": None, "weights": None, "laws": []}
+    if isinstance(given, FiniteBuffetModel):
+        return found | {"n_features": given.n_features, "weights": None, "laws": []}
     laws = [str(one) for one in given.counts.laws]
     return found | {"n_features": given.n_features, "weights": given.weights, "laws": laws}
 
 
-def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> Model | BuffetModel:
-    """Return the model of a fit: a buffet without limit if `n_features` is None."""
+def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> AnyModel:
+    """Return the model of a fit: an unrestricted buffet if there are no count laws."""
     law = likelihood(settings)
     mass, concentration = (
         value if value is None else checks.positive(name, value)
         for name, value in ((name, settings[name]) for name in ("mass", "concentration"))
     )
     n_features = settings["n_features"]
-    if n_features is None:
+    if not settings["laws"]:
         if not isinstance(law, LinearGaussian) or concentration is None:
             raise InputError(
                 "settings",
@@ -144,7 +148,9 @@ def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> Model | B
                 f"{settings['likelihood']}, concentration {concentration}",
                 "Correct them.",
             )
-        return BuffetModel(settings["n_rows"], law, mass, concentration)
+        if n_features is None:
+            return BuffetModel(settings["n_rows"], law, mass, concentration)
+        return FiniteBuffetModel(settings["n_rows"], n_features, law, mass, concentration)
     weights = checks.one_of("weights", settings["weights"], WEIGHT_PRIORS)
     counts = _row_counts(settings, law_of_row)
     return Model(counts, n_features, law, mass, concentration, weights)

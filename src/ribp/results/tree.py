@@ -19,12 +19,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-import ribp
 from ribp.checks import IntArray
 from ribp.draws import ChainDraws, unpack_rows
 from ribp.errors import InputError
 from ribp.results.schema import KIND, SCHEMA_VERSION, problem
 from ribp.results.settings import to_json
+from ribp.version import __version__
 
 __all__ = ["build"]
 
@@ -110,7 +110,7 @@ def _attributes(
     return {
         "kind": KIND,
         "schema_version": SCHEMA_VERSION,
-        "ribp_version": ribp.__version__,
+        "ribp_version": __version__,
         "versions": _versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": to_json(settings),

@@ -142,5 +142,5 @@ class Augmented:
         """Return the state that was written down."""
         sets = tuple(frozenset(r[r >= 0].tolist()) for r in arrays["buffet.discard_counts"])
         kinds = {"buffet": AugmentedState, "parameters": GaussianParameters}
-        chain: AugmentedChain = restored(AugmentedChain, arrays, **kinds)
+        chain: AugmentedChain = restored(AugmentedChain, arrays, kinds)
         return chain._replace(buffet=chain.buffet._replace(discard_counts=sets))

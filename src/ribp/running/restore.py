@@ -36,15 +36,24 @@ def _padded(sets: tuple[frozenset[int], ...]) -> NDArray[np.int64]:
     return np.array([sorted(one) + [-1] * (width - len(one)) for one in sets], np.int64)
 
 
-def restored(kind: type, arrays: Arrays, **parts: type) -> Any:
-    """Return the NamedTuple `kind` from its arrays; `parts` are the kinds of fields like it."""
+def restored(kind: type, arrays: Arrays, kinds: Mapping[str, type], within: str = "") -> Any:
+    """Return the NamedTuple `kind` from its arrays.
+
+    Parameters
+    ----------
+    kind, arrays
+        What it was, and its fields.
+    kinds
+        What the fields are that are such tuples themselves, by name: "outer", "outer.inner".
+    within
+        The name of the field that is restored, with a dot at its end.
+    """
     found = {}
-    for name in kind._fields:  # type: ignore[attr-defined]
-        if name in parts:
-            start = f"{name}."
-            inner = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
-            found[name] = restored(parts[name], inner)
+    for field in kind._fields:  # type: ignore[attr-defined]
+        name = within + field
+        if name in kinds:
+            found[field] = restored(kinds[name], arrays, kinds, f"{name}.")
         else:
             value = arrays[name]
-            found[name] = value.item() if value.ndim == 0 else value
+            found[field] = value.item() if value.ndim == 0 else value
     return kind(**found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +26,7 @@ from ribp.mcmc.start import Tick, best_start
 from ribp.model import Model, State
 from ribp.running.augmented_sampler import Augmented
 from ribp.running.restore import Arrays, restored
+from ribp.running.variational_samplers import METHODS, Variational
 
 __all__ = ["Buffet", "Restricted", "Sampler", "sampler"]
 
@@ -108,7 +110,7 @@ class Restricted:
         """Return the state that was written down."""
         gaussian = isinstance(self.model.likelihood, LinearGaussian)
         kind = GaussianParameters if gaussian else PoissonParameters
-        state: State = restored(State, arrays, parameters=kind)
+        state: State = restored(State, arrays, {"parameters": kind})
         return state
 
 
@@ -146,17 +148,18 @@ class Buffet:
 
     def restored(self, arrays: Arrays) -> State:
         """Return the state that was written down."""
-        state: State = restored(State, arrays, parameters=GaussianParameters)
+        state: State = restored(State, arrays, {"parameters": GaussianParameters})
         return state
 
 
 def sampler(method: str, model: Any, n_threads: int = 1, n_starts: int = 5) -> Sampler:
-    """Return the sampler of a method: gibbs, gibbs-rows, augmented or buffet."""
+    """Return the sampler of a method."""
     makers: dict[str, Callable[[], Sampler]] = {
         "gibbs": lambda: Restricted(model, "gibbs", n_starts=n_starts),
         "gibbs-rows": lambda: Restricted(model, "gibbs-rows", n_threads, n_starts),
         "augmented": lambda: Augmented(model),
         "buffet": lambda: Buffet(model),
+        **{name: partial(Variational, model, name, n_threads) for name in METHODS},
     }
     if method not in makers:
         raise InputError("method", f"must be one of {', '.join(makers)}", method, "Choose one.")

@@ -1,0 +1,1 @@
+"""Posterior by optimisation: the structured family, the paper's hybrid, and what they share."""

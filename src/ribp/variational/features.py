@@ -1,0 +1,311 @@
+"""Features and scales of linear-Gaussian data, given what rows are expected to be.
+
+For every column d, with s_d its noise and t the size of a feature in units of the noise,
+
+    x_nd = sum_i z_ni A_id + s_d e_nd,   A_id ~ N(0, t^2 s_d^2),   q(A_.d) = N(m_d, s_d^2 C_d).
+
+The background is the last feature, one that every row has. Of q(Z) only sums over observed entries
+matter: P_d = sum_n E[z_n z_n'], the products sum_n E[z_n] x_nd, sum_n x_nd^2 and the number N_d.
+With r_d = sum x^2 - 2 m_d . products_d + m_d' P_d m_d, the residual of the means,
+
+    E log p(X | Z, A) = -sum_d [N_d log(2 pi s_d^2) + r_d/s_d^2 + tr(P_d C_d)]/2,
+    KL(q(A) | p(A))   = sum_d [tr(C_d)/t^2 + |m_d|^2/(t s_d)^2 - I - log det C_d + 2 I log t]/2.
+
+The best q(A) is C_d = (P_d + t^-2)^{-1}, m_d = C_d products_d. Independent features have a diagonal
+C_d = 1/(P_ii + t^-2), and means that are improved one at a time.
+
+Scales are points: they maximise the bound plus the log density of their logarithms, that of
+`LinearGaussian.log_joint`, with m and C held fixed. C is in units of the noise, so that for noise
+per dimension and the best q(A) this is the maximum over m, C and s together:
+
+    s_d^2 = (v + r_d + |m_d|^2/t^2)/(4 + N_d),
+    t^2   = (u + sum_d [tr C_d + |m_d/s_d|^2])/(4 + I D).
+
+Shared noise: x = s^2 is the positive root of T x^2 + 2 k x = v + sum_d r_d, T = sum_d tr C_d/a^2,
+k = 2 + (sum_d N_d - I D)/2; and a^2 is s^2 times the formula of t^2, with u/s^2 for u.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.likelihoods.rows_kept import BLOCK
+
+__all__ = [
+    "FeatureFactor",
+    "RowSums",
+    "RowTerms",
+    "add_up",
+    "draw_features",
+    "expected_log_likelihood",
+    "feature_divergence",
+    "in_blocks",
+    "prior_factor",
+    "row_sums",
+    "row_terms",
+    "scales_log_prior",
+    "update_features",
+    "update_scales",
+    "with_means",
+]
+
+_SHAPE = 2.0  # of the inverse gamma priors
+T = TypeVar("T")
+
+
+class RowSums(NamedTuple):
+    """Expected sums over observed entries; the background, if there is one, is the last feature."""
+
+    pairs: FloatArray
+    """sum_n E[z_n z_n'], (1, features, features), or one a column: (dims, features, features)."""
+    products: FloatArray
+    """sum_n E[z_n] x_nd, (features, dims)."""
+    squares: FloatArray
+    """sum_n x_nd^2, (dims,)."""
+    number: FloatArray
+    """How many rows show each column, (dims,)."""
+
+
+class FeatureFactor(NamedTuple):
+    """q(A_.d) = N(mean[:, d], s_d^2 covariance[d])."""
+
+    mean: FloatArray
+    """(features, dims)."""
+    covariance: FloatArray
+    """(1, features, features) if all columns have the same, otherwise one a column."""
+
+
+class RowTerms(NamedTuple):
+    """E_q(A) log p(x_n | z, A) = b_n . z - z' G_n z/2 + const, as a function of row z."""
+
+    linear: FloatArray
+    """b, (rows, features); the background is folded in."""
+    gram: FloatArray
+    """G of complete rows, (features, features)."""
+    own: FloatArray
+    """G of each row with missing entries, (incomplete rows, features, features)."""
+    place: IntArray
+    """Where in `own` a row's G is; -1 for complete rows."""
+
+
+def prior_factor(n_features: int, dims: int, t: float) -> FeatureFactor:
+    """Return the prior as a factor."""
+    return FeatureFactor(np.zeros((n_features, dims)), np.eye(n_features)[None] * t**2)
+
+
+def row_sums(
+    likelihood: LinearGaussian,
+    data: Data,
+    nu: FloatArray,
+    pairs: FloatArray,
+    missing_pairs: FloatArray,
+    weights: FloatArray | None = None,
+) -> RowSums:
+    """Return the sums of a block of rows; those of several blocks are added field by field.
+
+    Parameters
+    ----------
+    likelihood, data
+        Whether there is a background; the block's data.
+    nu
+        E[z_n], (rows, features), the background left out.
+    pairs
+        sum_n w_n E[z_n z_n'] over all rows of the block, (features, features).
+    missing_pairs
+        The same over the rows where column d is missing, (dims, features, features); (0, ., .) if
+        data are complete.
+    weights
+        w_n, how many rows each one stands for; one if not given.
+    """
+    rows, dims = data.values.shape
+    w = np.ones(rows) if weights is None else weights
+    z = np.hstack([nu, np.ones((rows, 1))]) if likelihood.background else nu
+    weighted = z * w[:, None]
+    seen = np.ones((rows, dims)) if data.complete else data.observed.astype(np.float64)
+    each = pairs[None] if data.complete else pairs[None] - missing_pairs
+    if likelihood.background:
+        shown = seen[:, :1] if data.complete else seen
+        sizes = shown.T @ weighted  # E of z_n times the background, over rows where d was observed
+        each = np.concatenate([each, sizes[:, None, :-1]], axis=1)
+        each = np.concatenate([each, sizes[:, :, None]], axis=2)
+    squares = w @ data.values**2
+    return RowSums(each, weighted.T @ data.values, squares, w @ seen)
+
+
+def add_up(parts: Iterable[RowSums]) -> RowSums:
+    """Return the sum of the sums of several blocks, taken in order."""
+    total: RowSums | None = None
+    for part in parts:
+        total = part if total is None else RowSums(*map(np.add, total, part))
+    assert total is not None
+    return total
+
+
+def in_blocks(work: Callable[[slice], T], n_rows: int, n_threads: int) -> Iterator[T]:
+    """Yield what `work` makes of each block of rows, in order: the same for any threads."""
+    blocks = [slice(at, min(at + BLOCK, n_rows)) for at in range(0, n_rows, BLOCK)]
+    if n_threads == 1:
+        yield from map(work, blocks)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield from pool.map(work, blocks)
+
+
+def row_terms(
+    data: Data, factor: FeatureFactor, noise_scale: FloatArray, background: bool
+) -> RowTerms:
+    """Return what the data say of a block of rows, given q(A)."""
+    dims = noise_scale.size
+    scaled = factor.mean / noise_scale
+    covariance = np.broadcast_to(factor.covariance, (dims, *factor.covariance.shape[1:]))
+    # The quadratic form of (z, 1) that each column contributes.
+    shared = scaled @ scaled.T + factor.covariance.sum(axis=0) * (dims / len(factor.covariance))
+    linear = (data.values / noise_scale) @ scaled.T
+    place = np.full(len(linear), -1, np.int64)
+    own = np.zeros((0, *shared.shape))
+    if not data.complete:
+        missing = np.flatnonzero(~data.observed.all(axis=1))
+        place[missing] = np.arange(missing.size)
+        each = np.einsum("id,jd->dij", scaled, scaled) + covariance
+        seen = data.observed[missing].astype(np.float64)
+        own = (seen @ each.reshape(dims, shared.size)).reshape(missing.size, *shared.shape)
+    if background:
+        whole = place < 0
+        linear = linear[:, :-1]
+        linear[whole] -= shared[:-1, -1]
+        linear[~whole] -= own[:, :-1, -1]
+        shared, own = shared[:-1, :-1], own[:, :-1, :-1]
+    return RowTerms(
+        np.ascontiguousarray(linear), np.ascontiguousarray(shared), np.ascontiguousarray(own), place
+    )
+
+
+def update_features(
+    sums: RowSums, factor: FeatureFactor, noise_scale: FloatArray, t: float, full: bool
+) -> FeatureFactor:
+    """Return a better q(A): the best there is, or one pass over independent features.
+
+    Neither mean nor covariance depends on the noise, which is the unit of both; it is an argument
+    so that all functions of a factor are called alike.
+    """
+    features = len(sums.products)
+    if full:
+        precision = sums.pairs + np.eye(features) / t**2
+        covariance = np.linalg.inv(precision)
+        covariance = 0.5 * (covariance + covariance.transpose(0, 2, 1))
+        onto = sums.products if len(precision) == 1 else sums.products.T[:, :, None]
+        mean = np.linalg.solve(precision, onto)
+        mean = mean[0] if len(precision) == 1 else mean[:, :, 0].T
+        return FeatureFactor(np.ascontiguousarray(mean), covariance)
+    variance = 1.0 / (np.diagonal(sums.pairs, axis1=1, axis2=2) + t**-2)  # (1 or dims, features)
+    mean = factor.mean.copy()
+    for i in range(features):
+        onto = sums.pairs[:, i, :]
+        others = _times(onto, mean) - onto[:, i] * mean[i]
+        mean[i] = variance[:, i] * (sums.products[i] - others)
+    return FeatureFactor(mean, variance[:, :, None] * np.eye(features))
+
+
+def expected_log_likelihood(sums: RowSums, factor: FeatureFactor, noise_scale: FloatArray) -> float:
+    """Return E_q log p(X_observed | Z, A)."""
+    spread = np.einsum("dij,dij->d", *np.broadcast_arrays(sums.pairs, factor.covariance))
+    total = spread.sum() * (noise_scale.size / len(spread))
+    log_noise = sums.number @ (np.log(noise_scale) + 0.5 * math.log(2.0 * math.pi))
+    return float(-log_noise - 0.5 * (_residual(sums, factor) / noise_scale**2).sum() - 0.5 * total)
+
+
+def feature_divergence(factor: FeatureFactor, noise_scale: FloatArray, t: float) -> float:
+    """Return KL(q(A) | p(A))."""
+    features, dims = factor.mean.shape
+    each = dims / len(factor.covariance)
+    log_det = np.linalg.slogdet(factor.covariance)[1].sum() * each
+    size = _traces(factor, dims) + ((factor.mean / noise_scale) ** 2).sum()
+    flat = features * dims * (1.0 - 2.0 * math.log(t))
+    return float(0.5 * (size / t**2 - flat - log_det))
+
+
+def update_scales(
+    likelihood: LinearGaussian,
+    sums: RowSums,
+    factor: FeatureFactor,
+    parameters: GaussianParameters,
+) -> GaussianParameters:
+    """Return the scales that are learned at their best points, and the mean features."""
+    noise, scale = parameters.noise_scale, parameters.feature_scale
+    features, dims = factor.mean.shape
+    traces = _traces(factor, dims)
+    left = np.maximum(_residual(sums, factor), 0.0)
+    if likelihood.noise_scale is None and likelihood.shared:
+        total = likelihood.noise_variance + float(left.sum())
+        half = _SHAPE + 0.5 * (float(sums.number.sum()) - features * dims)
+        bend = traces / scale**2
+        root = math.sqrt(half**2 + bend * total)
+        variance = total / (half + root) if half > 0 else (root - half) / bend
+        noise = np.full_like(noise, math.sqrt(variance))
+    elif likelihood.noise_scale is None:
+        total_d = likelihood.noise_variance + left + (factor.mean**2).sum(axis=0) / scale**2
+        noise = np.sqrt(0.5 * total_d / (_SHAPE + 0.5 * sums.number))
+    if likelihood.feature_scale is None:
+        unit = noise[0] if likelihood.shared else 1.0
+        size = traces * unit**2 + ((factor.mean / (noise / unit)) ** 2).sum()
+        shape = _SHAPE + 0.5 * features * dims
+        scale = math.sqrt(0.5 * (likelihood.feature_variance + size) / shape)
+    return with_means(likelihood, factor.mean, parameters._replace(
+        noise_scale=noise, feature_scale=float(scale)
+    ))  # fmt: skip
+
+
+def scales_log_prior(likelihood: LinearGaussian, parameters: GaussianParameters) -> float:
+    """Return the log density of the logarithms of the scales that are learned."""
+    return likelihood._log_prior(parameters)
+
+
+def draw_features(
+    rng: np.random.Generator,
+    likelihood: LinearGaussian,
+    factor: FeatureFactor,
+    parameters: GaussianParameters,
+) -> GaussianParameters:
+    """Return parameters with features, and background, drawn from q(A)."""
+    root = np.linalg.cholesky(factor.covariance)
+    noise = rng.standard_normal(factor.mean.shape)
+    spread = root[0] @ noise if len(root) == 1 else np.einsum("dij,jd->id", root, noise)
+    return with_means(likelihood, factor.mean + spread * parameters.noise_scale, parameters)
+
+
+def with_means(
+    likelihood: LinearGaussian, mean: FloatArray, parameters: GaussianParameters
+) -> GaussianParameters:
+    """Return parameters with given features, the last of them the background if there is one."""
+    if likelihood.background:
+        return parameters._replace(features=mean[:-1], background=mean[-1])
+    return parameters._replace(features=mean)
+
+
+def _times(onto: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return onto[d] . mean[:, d] for every column, onto (1 or dims, features)."""
+    return np.asarray(onto[0] @ mean if len(onto) == 1 else np.einsum("di,id->d", onto, mean))
+
+
+def _residual(sums: RowSums, factor: FeatureFactor) -> FloatArray:
+    """Return r_d, the expected squared residual of each column at the mean features."""
+    mean = factor.mean
+    if len(sums.pairs) == 1:
+        onto = sums.pairs[0] @ mean
+    else:
+        onto = np.einsum("dij,jd->id", sums.pairs, mean)
+    return np.asarray(sums.squares - (mean * (2.0 * sums.products - onto)).sum(axis=0))
+
+
+def _traces(factor: FeatureFactor, dims: int) -> float:
+    """Return sum_d tr C_d."""
+    trace = np.trace(factor.covariance, axis1=1, axis2=2).sum()
+    return float(trace * (dims / len(factor.covariance)))

@@ -1,0 +1,204 @@
+"""Mean field for rows and features of linear-Gaussian data: what the hybrids and buffets share.
+
+    q(A, Z) = prod_i q(A_i) prod_ni Bern(z_ni; nu_ni),
+
+rows by `ribp.kernels.rows_mean_field`, features and scales by `ribp.variational.features`, each
+feature independent of the others. Rows go in blocks of a fixed size whose sums are added in order,
+so that threads do not change the result.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
+from ribp.kernels import rows_mean_field as kernel
+from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.rng import kernel_seed
+from ribp.variational.features import (
+    FeatureFactor,
+    RowSums,
+    add_up,
+    expected_log_likelihood,
+    feature_divergence,
+    in_blocks,
+    prior_factor,
+    row_sums,
+    row_terms,
+    scales_log_prior,
+    update_features,
+    update_scales,
+)
+
+__all__ = [
+    "RowPrior",
+    "all_sums",
+    "coins",
+    "data_bound",
+    "draw_rows",
+    "first_features",
+    "improve_features",
+    "row_prior",
+    "sweep_rows",
+]
+
+
+class RowPrior(NamedTuple):
+    """The laws of rows, as `ribp.kernels.rows_mean_field.sweep` wants them."""
+
+    logits: FloatArray
+    """logit eta_{i;k} at [k - 1, i], for the counts k between 0 and I that are possible."""
+    offsets: FloatArray
+    """sum_i log(1 - eta_{i;k}) at [k - 1]."""
+    log_f: FloatArray
+    """log f(k), or its expectation, shape (laws, features + 1)."""
+    span: IntArray
+    """The range of possible counts between 0 and I of each law, shape (laws, 2)."""
+    end_values: FloatArray
+    """The log of the sum over counts at nu = 0 and nu = 1, shape (laws, 2); -inf: impossible."""
+    end_gammas: FloatArray
+    """The probabilities of counts there, shape (laws, 2, features + 1)."""
+
+
+def row_prior(log_odds: FloatArray, log_f: FloatArray) -> RowPrior:
+    """Return the surrogate laws of rows with f(J) prod_i Bern(z_i; eta_{i;J})."""
+    size = log_f.shape[1]
+    between = np.isfinite(log_f[:, 1:-1])
+    top = int(np.flatnonzero(between.any(axis=0)).max(initial=-1)) + 1
+    order = np.argsort(-log_odds, kind="stable")
+    logits = np.empty((top, log_odds.size))
+    logits[:, order] = kernel.inclusion_logits(log_odds[order], top)
+    scores = np.full((2, size), -np.inf)  # log p(z | k) of the row without ones, and of all ones
+    scores[0, 0] = scores[1, -1] = 0.0
+    scores[0, 1 : top + 1] = -np.logaddexp(0.0, logits).sum(axis=1)
+    scores[1, 1 : top + 1] = -np.logaddexp(0.0, -logits).sum(axis=1)
+    lower = (np.cumsum(between, axis=1) == 0).sum(axis=1)
+    upper = (np.cumsum(between[:, ::-1], axis=1) == 0).sum(axis=1)
+    span = np.stack([1 + lower, size - 1 - upper], axis=1)
+    joint = log_f[:, None] + scores
+    joint[~np.isfinite(log_f[:, [0, -1]])] = -np.inf
+    values = np.logaddexp.reduce(joint, axis=2)
+    gammas = np.exp(joint - np.where(np.isfinite(values), values, 0.0)[:, :, None])
+    return RowPrior(logits, scores[0, 1 : top + 1].copy(), log_f, span, values, gammas)
+
+
+def coins(log_odds: FloatArray, log_none: float) -> RowPrior:
+    """Return the law of rows of independent entries, as a law with one count and no ends.
+
+    log_none is log p(z = 0), or its expectation where weights have a law; it is what
+    -log(1 + e^theta) adds up to where they are known.
+    """
+    log_f = np.array([[-np.inf, 0.0, -np.inf]])
+    nowhere = np.full((1, 2), -np.inf)
+    span = np.array([[1, 2]])
+    return RowPrior(
+        log_odds[None].copy(), np.array([log_none]), log_f, span, nowhere, np.zeros((1, 2, 3))
+    )
+
+
+def sweep_rows(
+    likelihood: LinearGaussian,
+    data: Data,
+    prior: RowPrior,
+    which: IntArray,
+    features: FeatureFactor,
+    parameters: GaussianParameters,
+    nu: FloatArray,
+    gamma: FloatArray,
+    n_threads: int = 1,
+) -> tuple[FloatArray, FloatArray, float, RowSums]:
+    """Return new nu and gamma, what they add to the bound but for the likelihood, and their sums.
+
+    Rows go in blocks whose sums are added in order: threads do not change the result.
+    """
+    nu, gamma, parts = nu.copy(), gamma.copy(), np.empty((len(nu), 2))
+
+    def work(at: slice) -> RowSums:
+        terms = row_terms(data.rows(at), features, parameters.noise_scale, likelihood.background)
+        kernel.sweep(*terms, *prior, which[at], nu[at], gamma[at], parts[at])
+        return _some_sums(likelihood, data, nu, at)
+
+    sums = add_up(in_blocks(work, len(nu), n_threads))
+    wrong = np.flatnonzero(~np.isfinite(parts.sum(axis=1)))
+    if wrong.size:
+        raise InputError(
+            "X", "must give a finite bound", f"none at row {wrong[0]}",
+            "Look for entries that are far too large there, or rescale the columns of X.",
+        )  # fmt: skip
+    return nu, gamma, float(parts[:, kernel.PRIOR].sum()), sums
+
+
+def _some_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray, at: slice) -> RowSums:
+    """Return the sums of a block of rows with independent entries."""
+    data, nu = data.rows(at), nu[at]
+    features, dims = nu.shape[1], data.values.shape[1]
+    pairs = _with_diagonal(nu.T @ nu, nu.sum(axis=0))
+    missing = np.zeros((0, features, features))
+    if not data.complete:
+        gaps = np.flatnonzero(~data.observed.all(axis=1))
+        hidden, some = (~data.observed[gaps]).astype(np.float64), nu[gaps]
+        products = (some[:, :, None] * some[:, None, :]).reshape(gaps.size, features**2)
+        missing = (hidden.T @ products).reshape(dims, features, features)
+        missing = _with_diagonal(missing, hidden.T @ some)
+    return row_sums(likelihood, data, nu, pairs, missing)
+
+
+def all_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray) -> RowSums:
+    """Return the sums of all rows."""
+    work = partial(_some_sums, likelihood, data, nu)
+    return add_up(in_blocks(work, len(nu), 1))
+
+
+def _with_diagonal(pairs: FloatArray, diagonal: FloatArray) -> FloatArray:
+    """Return matrices with another diagonal: E z_i^2 is nu_i."""
+    at = np.arange(pairs.shape[-1])
+    pairs[..., at, at] = diagonal
+    return pairs
+
+
+def improve_features(
+    likelihood: LinearGaussian,
+    sums: RowSums,
+    features: FeatureFactor,
+    parameters: GaussianParameters,
+) -> tuple[FeatureFactor, GaussianParameters]:
+    """Return a better q(A), features independent, and the scales that are best given it."""
+    t = likelihood.relative_scale(parameters)
+    features = update_features(sums, features, parameters.noise_scale, t, full=False)
+    return features, update_scales(likelihood, sums, features, parameters)
+
+
+def first_features(
+    likelihood: LinearGaussian, data: Data, nu: FloatArray, parameters: GaussianParameters
+) -> tuple[FeatureFactor, GaussianParameters]:
+    """Return q(A) and scales given rows."""
+    sums = all_sums(likelihood, data, nu)
+    t, noise = likelihood.relative_scale(parameters), parameters.noise_scale
+    factor = prior_factor(len(sums.products), noise.size, t)
+    factor = update_features(sums, factor, noise, t, full=True)
+    return improve_features(likelihood, sums, factor, parameters)
+
+
+def data_bound(
+    likelihood: LinearGaussian,
+    sums: RowSums,
+    features: FeatureFactor,
+    parameters: GaussianParameters,
+) -> float:
+    """Return what data, features and scales add to the bound."""
+    noise = parameters.noise_scale
+    value = expected_log_likelihood(sums, features, noise)
+    value -= feature_divergence(features, noise, likelihood.relative_scale(parameters))
+    return value + scales_log_prior(likelihood, parameters)
+
+
+def draw_rows(rng: np.random.Generator, seed: np.uint64, nu: FloatArray) -> Rows:
+    """Draw every entry on its own."""
+    rows = np.empty(nu.shape, np.int8)
+    kernel.draw_rows(seed ^ kernel_seed(rng), 0, 0, nu, rows)
+    return rows

@@ -1,0 +1,178 @@
+"""The prior given what rows are expected to be: weights, mass and concentration, learned laws.
+
+**Weights** are points. With m_i = sum_n E[z_ni] and N_k = sum_n P(|z_n| = k) they maximise
+
+    m.theta - sum_k N_k log e_k(exp theta) + log p(theta | alpha, c) + log p(log alpha, log c),
+
+which is concave in theta, with gradient m - sum_k N_k eta_k + prior'. One update improves theta (by
+a quasi-Newton method in units of the curvature), then alpha and c, each where it is learned, by a
+search along its logarithm; a step that does not improve is not made, so the bound never falls.
+
+**Learned count laws** have q(f) = Dirichlet(base + N): rows see E log f(k) = psi(base_k + N_k) -
+psi(sum of it), and the bound loses KL(q(f) | Dirichlet(base)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import digamma, gammaln
+
+from ribp.checks import FloatArray
+from ribp.counts import Learned, RowCounts
+from ribp.kernels import symmetric
+from ribp.model import Model
+from ribp.weight_priors import WeightPrior
+
+__all__ = [
+    "Weights",
+    "expected_log_probs",
+    "law_divergence",
+    "log_prior",
+    "set_terms",
+    "update",
+]
+
+_LEAST_BASE = 1e-300
+_LOWEST = -30.0  # of the logarithms of mass and concentration
+_HIGHEST = 10.0
+
+
+class Weights(NamedTuple):
+    """Log-odds of the features, and the parameters of their prior."""
+
+    log_odds: FloatArray
+    mass: float
+    concentration: float
+
+
+def update(model: Model, weights: Weights, sizes: FloatArray, histogram: FloatArray) -> Weights:
+    """Return better weights, mass and concentration.
+
+    Parameters
+    ----------
+    model, weights
+        The prior, and where to begin.
+    sizes, histogram
+        m, shape (features,), and N, shape (counts,): expected numbers of rows.
+    """
+    found = weights._replace(log_odds=_best_log_odds(model, weights, sizes, histogram))
+    if model.mass is None:
+        top = math.log(model.n_features)
+        log_mass = _line_search(
+            lambda x: log_prior(model, found._replace(mass=math.exp(x))), found.mass, top
+        )
+        found = found._replace(mass=log_mass)
+    if model.concentration is None:
+        value = _line_search(
+            lambda x: log_prior(model, found._replace(concentration=math.exp(x))),
+            found.concentration,
+            _HIGHEST,
+        )
+        found = found._replace(concentration=value)
+    return found
+
+
+def log_prior(model: Model, weights: Weights) -> float:
+    """Return log p(theta, log alpha, log c), as in `Model.log_prior`."""
+    log_odds, mass, concentration = weights
+    value = model.weight_prior(mass, concentration).log_density(log_odds)
+    if model.mass is None:
+        value += math.log(mass) - mass
+    if model.concentration is None:
+        value += 2.0 * math.log(2.0 * concentration) - 2.0 * concentration
+    return value
+
+
+def set_terms(log_odds: FloatArray, sizes: FloatArray, histogram: FloatArray) -> float:
+    """Return m.theta - sum_k N_k log e_k."""
+    top = int(np.flatnonzero(histogram).max(initial=0))
+    log_e = symmetric.log_esp(np.sort(log_odds)[::-1].copy(), top)
+    return float(sizes @ log_odds - histogram[: top + 1] @ log_e)
+
+
+def _best_log_odds(
+    model: Model, weights: Weights, sizes: FloatArray, histogram: FloatArray
+) -> FloatArray:
+    """Return the best theta, or the present one if no better one was found."""
+    prior = model.weight_prior(weights.mass, weights.concentration)
+    share = np.clip(sizes / max(float(histogram.sum()), 1.0), 0.0, 1.0)
+    unit = np.sqrt(sizes * (1.0 - share) + prior.precision(sizes < 0.5))
+
+    def lost(x: FloatArray) -> tuple[float, FloatArray]:
+        theta = x / unit
+        value = set_terms(theta, sizes, histogram) + prior.log_density(theta)
+        return -value, -_slope(theta, sizes, histogram, prior) / unit
+
+    start = weights.log_odds * unit
+    before = lost(start)[0]
+    options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-9}
+    found = minimize(lost, start, jac=True, method="L-BFGS-B", options=options)
+    better = np.isfinite(found.fun) and found.fun < before
+    return np.asarray(found.x / unit) if better else weights.log_odds
+
+
+def _slope(
+    theta: FloatArray, sizes: FloatArray, histogram: FloatArray, prior: WeightPrior
+) -> FloatArray:
+    """Return the gradient of the target in theta."""
+    order = np.argsort(-theta)
+    top = int(np.flatnonzero(histogram).max(initial=0))
+    expected = np.empty_like(theta)
+    expected[order] = symmetric.weighted_inclusion(
+        theta[order], histogram[: top + 1].copy(), theta.size
+    )
+    return np.asarray(sizes - expected + prior.gradient(theta))
+
+
+def _line_search(log_density: Callable[[float], float], present: float, top: float) -> float:
+    """Return a positive number whose logarithm has a higher density than that of `present`."""
+    here = math.log(present)
+    found = minimize_scalar(
+        lambda x: -log_density(x),
+        bounds=(max(here - 3.0, _LOWEST), min(here + 3.0, top - 1e-9)),
+        method="bounded",
+        options={"xatol": 1e-8},
+    )
+    return math.exp(found.x) if -found.fun > log_density(here) else present
+
+
+# Learned laws
+
+
+def expected_log_probs(counts: RowCounts, law_counts: FloatArray) -> FloatArray:
+    """Return E log f of each law; `law_counts` (laws, features + 1) are the expected N_k."""
+    tables = np.full(law_counts.shape, -np.inf)
+    for law, seen, table in zip(counts.laws, law_counts, tables, strict=True):
+        if isinstance(law, Learned):
+            base = _base(law, table.size)
+            on = base > 0
+            table[on] = digamma(base[on] + seen[on]) - digamma((base + seen)[on].sum())
+        else:
+            table[:] = law.restricted_log_probs(0, table.size - 1)
+    return tables
+
+
+def law_divergence(counts: RowCounts, law_counts: FloatArray) -> float:
+    """Return the sum over learned laws of KL(Dirichlet(base + N) | Dirichlet(base))."""
+    value = 0.0
+    for law, seen in zip(counts.laws, law_counts, strict=True):
+        if isinstance(law, Learned):
+            base = _base(law, seen.size)
+            on = base > 0
+            a, b = base[on] + seen[on], base[on]
+            value += float(gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()))
+            value += float(gammaln(b).sum() + seen[on] @ (digamma(a) - digamma(a.sum())))
+    return value
+
+
+def _base(law: Learned, size: int) -> FloatArray:
+    """Return the base of the counts below `size`; it is an error if none is possible."""
+    law.restricted_log_probs(0, size - 1)
+    base = np.zeros(size)
+    base[: len(law.base)] = law.base[:size]
+    return np.where(base > 0, np.maximum(base, _LEAST_BASE), 0.0)

@@ -1,0 +1,396 @@
+"""The hybrid's bound against enumeration of its surrogate model; no step lowers it."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import digamma, gammaln, logsumexp
+
+import ribp
+from ribp.counts import RowCounts, learned
+from ribp.errors import InputError
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import complete, with_missing
+from ribp.mcmc import weights
+from ribp.model import Model, State
+from ribp.testing.exact import all_rows
+from ribp.testing.goodness import agrees, mean_p_value
+from ribp.variational import hybrid, mean_field
+from ribp.variational.features import update_features, update_scales
+from ribp.variational.point_weights import expected_log_probs
+
+pytestmark = pytest.mark.jit
+
+FEATURES, DIMS, ROWS = 3, 2, 2
+ALL = all_rows(FEATURES)
+FIXED = LinearGaussian(noise_scale=0.7, feature_scale=1.3)
+LAWS = {
+    "all counts": ribp.counts.table([0.2, 0.3, 0.4, 0.1]),
+    "one count": ribp.counts.exactly(2),
+    "none or all": ribp.counts.table([0.5, 0.0, 0.0, 0.5]),
+    "learned": learned([0.5, 1.0, 2.0, 0.3]),
+    "learned, not all": learned([0.5, 0.0, 2.0]),
+}
+CASES = {
+    "complete": {},
+    "missing": {"missing": True},
+    "background": {"likelihood": replace(FIXED, background=True), "missing": True},
+    "shared": {"likelihood": replace(FIXED, shared=True)},
+}
+
+
+def build(rng, law, likelihood=FIXED, missing=False, n_rows=ROWS, dims=DIMS):
+    """Return a model, data drawn from it, and a state at random rows."""
+    laws = (LAWS[law], ribp.counts.uniform(0, FEATURES))
+    index = np.minimum(np.arange(n_rows), 1) if n_rows == 1 else (np.arange(n_rows) == n_rows - 1)
+    model = Model(RowCounts(laws, index * 1), FEATURES, likelihood, 1.0, 1.0)
+    truth, values = model.simulate(rng, dims)
+    if missing:
+        values[0, 0] = np.nan
+        values[rng.random(values.shape) < 0.1] = np.nan
+    data = with_missing(values)
+    rows = model.draw_rows(rng, truth.log_odds, truth.count_log_probs)
+    return model, data, hybrid.from_rows(model, data, rows, truth)
+
+
+def scrambled(rng, state, model):
+    """Return a state with random factors, far from any optimum."""
+    log_f = expected_log_probs(model.counts, state.law_counts)[model.counts.index]
+    gamma = np.where(np.isfinite(log_f), rng.random(log_f.shape), 0.0)
+    nu = rng.random(state.nu.shape)
+    for n in range(len(nu)):
+        if gamma[n, 1:-1].any():
+            gamma[n, [0, -1]] = 0.0
+        else:
+            end = int(rng.integers(0, 2)) if gamma[n, [0, -1]].all() else int(gamma[n, 0] == 0)
+            nu[n], gamma[n] = float(end), np.eye(FEATURES + 1)[-end]
+    gamma /= gamma.sum(axis=1, keepdims=True)
+    mean = state.features.mean + 0.3 * rng.normal(size=state.features.mean.shape)
+    seen = rng.random(state.law_counts.shape) * np.isfinite(
+        expected_log_probs(model.counts, state.law_counts)
+    )
+    features = state.features._replace(mean=mean)
+    return state._replace(nu=nu, gamma=gamma, features=features, law_counts=seen)
+
+
+# Enumeration
+
+
+def normal_divergence(mean, covariance, of_mean, precision):
+    """Return KL(N(mean, covariance) | N(of_mean, precision^-1))."""
+    away = of_mean - mean
+    both = precision @ covariance
+    value = np.trace(both) + away @ precision @ away - len(mean) - np.linalg.slogdet(both)[1]
+    return 0.5 * value
+
+
+def features_divergence(state, model, data, z):
+    """Return KL(q(A) | p(A | Z, X))."""
+    likelihood, value = model.likelihood, 0.0
+    z = likelihood.with_background(z).astype(float)
+    noise, t = state.parameters.noise_scale, likelihood.relative_scale(state.parameters)
+    for d in range(data.values.shape[1]):
+        seen = np.ones(len(z), bool) if data.complete else data.observed[:, d]
+        precision = z[seen].T @ z[seen] + np.eye(z.shape[1]) / t**2
+        mean = np.linalg.solve(precision, z[seen].T @ data.values[seen, d])
+        own = state.features.covariance[min(d, len(state.features.covariance) - 1)]
+        value += normal_divergence(
+            state.features.mean[:, d], own * noise[d] ** 2, mean, precision / noise[d] ** 2
+        )
+    return value
+
+
+def dirichlet_divergence(shape, other):
+    on = other > 0
+    a, b = shape[on], other[on]
+    mean_log = digamma(a) - digamma(a.sum())
+    value = gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()) + gammaln(b).sum()
+    return value + (a - b) @ mean_log
+
+
+def bases(model):
+    """Return the learned laws with their base."""
+    for at, law in enumerate(model.counts.laws):
+        if isinstance(law, ribp.counts.Learned):
+            yield at, np.pad(law.base, (0, FEATURES + 1 - len(law.base)))
+
+
+def log_counts_prior(model, counts):
+    """Return log p(J_1 .. J_N), learned laws integrated out."""
+    which, value, known = model.counts.index, 0.0, dict(bases(model))
+    for at, law in enumerate(model.counts.laws):
+        seen = np.bincount(counts[which == at], minlength=FEATURES + 1)
+        if at in known:
+            base = known[at]
+            if seen[base == 0].any():
+                return -np.inf
+            on = base > 0
+            value += gammaln(base.sum()) - gammaln(base.sum() + seen.sum())
+            value += (gammaln(base + seen)[on] - gammaln(base[on])).sum()
+        else:
+            value += law.log_probs(FEATURES)[seen > 0] @ seen[seen > 0]
+    return value
+
+
+def enumerated(state, model, data):
+    """Return the log evidence of the surrogate model, and KL(q | posterior)."""
+    eta = np.array([ribp.inclusion_probs(state.log_odds, k) for k in range(FEATURES + 1)])
+    with np.errstate(divide="ignore"):
+        log_z = np.log(np.where(ALL[:, None], eta, 1 - eta)).sum(axis=2)  # of rows given counts
+    q_z = np.where(ALL[:, None], state.nu, 1 - state.nu).prod(axis=2)  # (2^I, rows)
+    log_p, q, extra = [], [], []
+    for at in product(range(len(ALL)), repeat=ROWS):
+        z = ALL[list(at)]
+        marginal = model.likelihood.log_marginal(data, z, state.parameters)
+        chance = np.prod([q_z[a, n] for n, a in enumerate(at)])
+        away = chance * features_divergence(state, model, data, z) if chance else 0.0
+        for counts in product(range(FEATURES + 1), repeat=ROWS):
+            prior = log_counts_prior(model, np.array(counts))
+            prior += sum(log_z[a, k] for a, k in zip(at, counts, strict=True))
+            both = np.prod([state.gamma[n, k] for n, k in enumerate(counts)])
+            log_p.append(marginal + prior)
+            q.append(chance * both)
+            extra.append(both * away)
+            for g, base in bases(model):
+                own = np.bincount(np.array(counts)[model.counts.index == g], minlength=FEATURES + 1)
+                if q[-1]:
+                    now = base + state.law_counts[g]
+                    extra[-1] += q[-1] * dirichlet_divergence(now, base + own)
+    log_p, q = np.array(log_p), np.array(q)
+    evidence = logsumexp(log_p)
+    on = q > 0
+    return evidence, float((q[on] * (np.log(q[on]) - log_p[on] + evidence)).sum() + sum(extra))
+
+
+def fixed_part(state, model):
+    """Return what weights that are fixed add to the bound."""
+    prior = model.weight_prior(state.mass, state.concentration)
+    return prior.log_density(state.log_odds)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("case", CASES)
+def test_bound_is_evidence_less_divergence(case, law):
+    rng = np.random.default_rng([len(case), len(law)])
+    model, data, state = build(rng, law, **CASES[case])
+    evidence, away = enumerated(state, model, data)
+    assert state.bound - fixed_part(state, model) == pytest.approx(evidence - away, abs=1e-10)
+    assert away > 0
+    other = scrambled(rng, state, model)
+    _, away = enumerated(other, model, data)
+    found = hybrid.bound(other, model, data) - fixed_part(state, model)
+    assert found == pytest.approx(evidence - away, abs=1e-10)
+    for _ in range(20):
+        state, _ = hybrid.update(rng, np.uint64(0), state, model, data)
+    assert state.bound - fixed_part(state, model) <= evidence
+    assert hybrid.bound(state, model, data) == pytest.approx(state.bound, abs=1e-10)
+
+
+def test_bound_notices_rows_that_are_taken_for_the_restricted_buffet():
+    """The broken twin: the evidence of the model itself, not that of the surrogate."""
+    rng = np.random.default_rng(0)
+    model, data, state = build(rng, "all counts")
+    evidence, _ = enumerated(state, model, data)
+    log_e, log_p = ribp.log_esp(state.log_odds), []
+    log_f = expected_log_probs(model.counts, state.law_counts)[model.counts.index]
+    for at in product(range(len(ALL)), repeat=ROWS):
+        z = ALL[list(at)]
+        ones = z.sum(axis=1)
+        prior = (z @ state.log_odds - log_e[ones] + log_f[np.arange(ROWS), ones]).sum()
+        log_p.append(prior + model.likelihood.log_marginal(data, z, state.parameters))
+    assert abs(logsumexp(log_p) - evidence) > 1e-3
+
+
+# Every step
+
+LEARNING = {
+    "per dimension": LinearGaussian(),
+    "shared, background": LinearGaussian(shared=True, background=True),
+    "background": LinearGaussian(background=True, feature_scale=2.0),
+}
+
+
+def steps(rng, state, model, data, spoil=None):
+    """Yield the state after every single step of an iteration."""
+    likelihood, counts = model.likelihood, model.counts
+    log_f = expected_log_probs(counts, state.law_counts)
+    if spoil == "another law":
+        log_f = expected_log_probs(counts, 1e3 * state.law_counts[:, ::-1])
+    prior = mean_field.row_prior(state.log_odds, log_f)
+    nu, gamma, _, _ = mean_field.sweep_rows(
+        likelihood, data, prior, counts.index, state.features, state.parameters, state.nu,
+        state.gamma,
+    )  # fmt: skip
+    state = state._replace(nu=nu, gamma=gamma)
+    yield state
+    seen = hybrid._law_counts(counts, gamma)
+    state = state._replace(law_counts=3.0 * seen if spoil == "laws seen thrice" else seen)
+    yield state
+    sums, scales = mean_field.all_sums(likelihood, data, nu), state.parameters
+    t = likelihood.relative_scale(scales)
+    features = update_features(sums, state.features, scales.noise_scale, t, full=False)
+    if spoil == "pairs forgotten":
+        apart = sums._replace(pairs=sums.pairs * np.eye(sums.pairs.shape[-1]))
+        features = update_features(apart, state.features, scales.noise_scale, t, full=False)
+    state = state._replace(features=features)
+    yield state
+    yield state._replace(parameters=update_scales(likelihood, sums, features, scales))
+
+
+def largest_fall(spoil=None):
+    falls = []
+    for seed, (name, law) in enumerate(product(LEARNING, LAWS)):
+        rng = np.random.default_rng(seed)
+        model, data, state = build(rng, law, LEARNING[name], seed % 2 == 0, n_rows=12, dims=4)
+        for number in range(3):
+            state = scrambled(rng, state, model) if number else state
+            before = hybrid.bound(state, model, data)
+            for state in steps(rng, state, model, data, spoil):  # noqa: B020
+                after = hybrid.bound(state, model, data)
+                falls.append((before - after) / max(1.0, abs(after)))
+                before = after
+    return max(falls)
+
+
+def test_no_step_lowers_the_bound():
+    assert largest_fall() < 1e-11
+
+
+@pytest.mark.parametrize("spoil", ["another law", "laws seen thrice", "pairs forgotten"])
+def test_broken_steps_are_caught(spoil):
+    assert largest_fall(spoil) > 1e-3
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_iterations_never_lower_the_bound_between_draws_of_the_weights(law):
+    rng = np.random.default_rng(1)
+    model, data, state = build(rng, law, LEARNING["per dimension"], True, n_rows=30, dims=5)
+    model, redrawn = replace(model, mass=None, concentration=None), []
+    state, _ = hybrid.update(rng, np.uint64(1), state, model, data)
+    for _ in range(25):
+        fresh, info = hybrid.update(rng, np.uint64(1), state, model, data, every=10)
+        redrawn.append(info.redrawn)
+        assert info.redrawn or fresh.bound >= state.bound - 1e-11 * abs(state.bound)
+        assert info.redrawn == (fresh.log_odds is not state.log_odds)
+        assert fresh.bound == info.bound == pytest.approx(hybrid.bound(fresh, model, data))
+        state = fresh
+    assert np.flatnonzero(redrawn).tolist() == [9, 19]
+
+
+# Rows and weights
+
+
+def test_rows_that_may_be_empty_or_full_find_it():
+    rng = np.random.default_rng(3)
+    likelihood = LinearGaussian(noise_scale=0.1, feature_scale=5.0)
+    law = ribp.counts.table([0.2, 0.2, 0.2, 0.2, 0.2])
+    model = Model(ribp.counts.as_row_counts(law, 60), 4, likelihood, 1.0)
+    truth, values = model.simulate(rng, 8)
+    assert set(truth.rows.sum(axis=1)) == set(range(5))
+    data = complete(values)
+    state = hybrid.from_rows(model, data, truth.rows, truth)
+    wrong = state._replace(nu=np.full_like(state.nu, 0.5), gamma=np.full_like(state.gamma, 0.2))
+    for _ in range(5):
+        wrong, _ = hybrid.update(rng, np.uint64(0), wrong, model, data)
+    np.testing.assert_array_equal(wrong.nu > 0.5, truth.rows)
+    np.testing.assert_array_equal(wrong.gamma[:, 0] > 0.5, truth.rows.sum(axis=1) == 0)
+
+
+@pytest.mark.parametrize("law", ["exactly(1)", "exactly(0)", "uniform(0, 1)"])
+def test_a_single_feature(law):
+    rng = np.random.default_rng(0)
+    model = Model(ribp.counts.as_row_counts(law, 6), 1, LinearGaussian(), 0.5)
+    truth, values = model.simulate(rng, 3)
+    state = hybrid.from_rows(model, complete(values), truth.rows, truth)
+    assert state.bound == pytest.approx(hybrid.bound(state, model, complete(values)))
+
+
+def large(rng, n_rows=1100):
+    law = ribp.counts.uniform(1, 3)
+    model = Model(ribp.counts.as_row_counts(law, n_rows), 6, LinearGaussian(noise_scale=0.5))
+    truth, values = model.simulate(rng, 10)
+    values[rng.random(values.shape) < 0.01] = np.nan
+    return model, with_missing(values), truth
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(5)
+    model, data, truth = large(rng)
+    ends = []
+    for n_threads in (1, 3):
+        state = hybrid.from_rows(model, data, truth.rows, truth)
+        rng = np.random.default_rng(7)
+        for _ in range(4):
+            state, _ = hybrid.update(
+                rng, np.uint64(2), state, model, data, every=2, n_threads=n_threads
+            )
+        ends.append(state)
+    np.testing.assert_array_equal(ends[0].nu, ends[1].nu)
+    assert ends[0].bound == ends[1].bound
+
+
+def test_weights_are_drawn_given_rows_drawn_from_q():
+    rng = np.random.default_rng(2)
+    model, data, state = build(rng, "all counts", n_rows=12)
+    state = state._replace(nu=(state.nu > 0.5) * 1.0, number=25)
+    fresh, _ = hybrid.update(np.random.default_rng(1), np.uint64(4), state, model, data)
+    rng = np.random.default_rng(1)
+    rows = hybrid.draw(rng, np.uint64(4), state, model, data).rows
+    np.testing.assert_array_equal(rows, state.nu)
+    histogram = np.bincount(rows.sum(axis=1), minlength=FEATURES + 1)
+    prior = model.weight_prior(state.mass, state.concentration)
+    expected, _ = weights.update(
+        rng, state.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
+    )
+    np.testing.assert_array_equal(fresh.log_odds, expected)
+
+
+def test_draws_are_those_of_q():
+    rng = np.random.default_rng(3)
+    model, data, state = build(rng, "learned", CASES["background"]["likelihood"], True, n_rows=6)
+    draws = [hybrid.draw(rng, np.uint64(1), state, model, data) for _ in range(400)]
+    assert all(isinstance(drawn, State) for drawn in draws)
+
+    def check(values, mean):
+        return agrees(mean_p_value(values, mean))
+
+    uncertain = np.argwhere((state.nu > 0.05) & (state.nu < 0.95))
+    for n, i in uncertain[:3]:
+        assert check([drawn.rows[n, i] for drawn in draws], state.nu[n, i])
+        assert not check([drawn.rows[n, i] for drawn in draws], 1.3 * state.nu[n, i] + 0.2)
+    assert len(uncertain)
+    base = np.array(LAWS["learned"].base) + state.law_counts[0]
+    assert check([np.exp(drawn.count_log_probs[0, 1]) for drawn in draws], base[1] / base.sum())
+    mean, noise = state.features.mean, state.parameters.noise_scale
+    own = np.diagonal(state.features.covariance, axis1=1, axis2=2)[
+        1 % len(state.features.covariance)
+    ]
+    for i, shown in enumerate([lambda p: p.features[0, 1], lambda p: p.background[1]]):
+        values = np.array([shown(drawn.parameters) for drawn in draws])
+        at = [0, FEATURES][i]
+        assert check(values, mean[at, 1])
+        assert check((values - mean[at, 1]) ** 2, own[at] * noise[1] ** 2)
+
+
+def test_a_bound_that_is_not_a_number_names_its_row():
+    rng = np.random.default_rng(0)
+    model, data, state = build(rng, "all counts", n_rows=9)
+    data.values[5, 1] = np.nan
+    with pytest.raises(InputError, match="row 5"):
+        hybrid.update(rng, np.uint64(0), state, model, data)
+
+
+def test_start_finds_features_that_are_there():
+    rng = np.random.default_rng(1)
+    law = ribp.counts.uniform(1, 2)
+    model = Model(ribp.counts.as_row_counts(law, 80), 4, LinearGaussian(), 2.0)
+    rows = model.draw_rows(rng, np.zeros(4), law.log_probs(4)[None])
+    values = rows @ rng.normal(0, 3, (4, 12)) + 0.3 * rng.normal(size=(80, 12))
+    told = []
+    state = hybrid.start(rng, model, complete(values), lambda *done: told.append(done))
+    for _ in range(30):
+        state, _ = hybrid.update(rng, np.uint64(0), state, model, complete(values))
+    found = {tuple(column) for column in (state.nu > 0.5).T}
+    assert found == {tuple(column) for column in (rows > 0).T}
+    assert told

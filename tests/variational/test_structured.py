@@ -1,0 +1,371 @@
+"""Structured variational inference: its bound, every step of it, and what it finds."""
+
+import numpy as np
+import pytest
+import small_posteriors as small
+from scipy.special import logsumexp
+
+import ribp
+from ribp.errors import InputError
+from ribp.kernels import rows_structured as kernel
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import Data, complete
+from ribp.mcmc import start as gibbs_start
+from ribp.model import Model
+from ribp.testing.exact import all_rows
+from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value
+from ribp.variational import features, point_weights, structured
+from ribp.variational.structured_rows import distinct_rows
+
+KINDS = [
+    {},
+    {"background": True},
+    {"shared": True},
+    {"shared": True, "background": True, "noise_scale": 0.6, "feature_scale": 1.3},
+    {"missing": 0.0},
+]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def begin(case):
+    """Return the structured state at the rows of a draw from the prior."""
+    return structured.from_rows(case.model, case.data, case.state.rows, case.state)
+
+
+def shaken(rng, state):
+    """Return a state that is best in nothing."""
+    size = state.features.mean.shape[0]
+    roots = rng.normal(size=(*state.features.covariance.shape[:1], size, size))
+    law_counts = state.law_counts * rng.uniform(0.5, 1.5, state.law_counts.shape)
+    return state._replace(
+        row_log_odds=state.row_log_odds + rng.normal(0, 2, state.row_log_odds.shape),
+        count_terms=state.count_terms + rng.normal(0, 1, state.count_terms.shape),
+        features=features.FeatureFactor(
+            state.features.mean + rng.normal(size=state.features.mean.shape),
+            0.1 * np.eye(size) + 0.3 * roots @ roots.transpose(0, 2, 1),
+        ),
+        law_counts=law_counts,
+        log_odds=state.log_odds + rng.normal(size=state.log_odds.size),
+    )
+
+
+def enumerated(case, state):
+    """Return log evidence with the log prior of the points, and the divergence of q."""
+    model, data, parameters = case.model, case.data, state.parameters
+    exact = small.posterior(model, data, parameters, state.log_odds)
+    log_q = small.matrix_log_q(small.rows_log_q(state.row_log_odds, state.count_terms))
+    points = small.log_prior_of_points(
+        model, parameters, state.log_odds, state.mass, state.concentration
+    )
+    away = small.divergence(model, data, parameters, exact, log_q, state.features, state.law_counts)
+    return exact.log_evidence + points, away
+
+
+@every_kind
+def test_the_bound_is_evidence_minus_divergence(kind):
+    rng = np.random.default_rng(0)
+    for seed in range(2):
+        case = small.small(seed, **kind)
+        state = begin(case)
+        for at in (shaken(rng, state), state):
+            evidence, away = enumerated(case, at)
+            found = structured.bound(at, case.model, case.data)
+            assert found == pytest.approx(evidence - away, abs=1e-10 * max(1, abs(evidence)))
+            assert found <= evidence + 1e-10
+        assert state.bound == pytest.approx(found, abs=1e-10)
+
+
+def test_a_bound_without_the_divergence_of_laws_is_noticed():
+    case = small.small(0)
+    state = shaken(np.random.default_rng(1), begin(case))
+    evidence, away = enumerated(case, state)
+    forgotten = point_weights.law_divergence(case.model.counts, state.law_counts)
+    wrong = structured.bound(state, case.model, case.data) + forgotten
+    assert abs(wrong - evidence + away) > 1e-4
+
+
+@every_kind
+def test_no_part_of_an_update_lowers_the_bound(kind):
+    """Rows, laws, features, scales and weights, one after the other, from anywhere."""
+    rng = np.random.default_rng(2)
+    for seed in range(6):
+        case = small.small(seed, laws=("gap", "wide", "learned", "learned"), **kind)
+        model, data = case.model, case.data
+        likelihood = model.likelihood
+        state = shaken(rng, begin(case))
+        bounds = [structured.bound(state, model, data)]
+
+        def keep(changed, bounds=bounds, model=model, data=data):
+            bounds.append(structured.bound(changed, model, data))
+            return changed
+
+        for _ in range(3):
+            swept = structured._sweep(state, model, data)
+            state = keep(state._replace(
+                row_log_odds=swept.row_log_odds, count_terms=swept.count_terms
+            ))  # fmt: skip
+            state = keep(state._replace(law_counts=swept.law_counts))
+            noise, t = state.parameters.noise_scale, likelihood.relative_scale(state.parameters)
+            factor = features.update_features(swept.sums, state.features, noise, t, full=True)
+            state = keep(state._replace(features=factor))
+            scales = features.update_scales(likelihood, swept.sums, factor, state.parameters)
+            state = keep(state._replace(parameters=scales))
+            sizes, histogram = swept.means.sum(axis=0), swept.law_counts.sum(axis=0)
+            fresh = point_weights.update(model, structured.weights_of(state), sizes, histogram)
+            state = keep(state._replace(**fresh._asdict()))
+        assert np.diff(bounds).min() > -1e-9
+
+
+def test_rows_of_stale_data_lower_the_bound():
+    """The broken twin, where rows are at their best: a pass with the data of other rows."""
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        case = small.small(seed, laws=("wide", "wide", "wide"), missing=0.0)
+        state = begin(case)
+        for _ in range(200):
+            state, _ = structured.update(rng, np.uint64(0), state, case.model, case.data, every=999)
+        for stale in (False, True):
+            data = complete(np.roll(case.data.values, 1, axis=0)) if stale else case.data
+            swept = structured._sweep(state, case.model, data)
+            moved = state._replace(row_log_odds=swept.row_log_odds, count_terms=swept.count_terms)
+            change = structured.bound(moved, case.model, case.data) - state.bound
+            assert (change < -1e-4) if stale else (abs(change) < 1e-9)
+
+
+@every_kind
+def test_updates_climb_and_know_their_bound(kind):
+    rng = np.random.default_rng(3)
+    case = small.small(7, laws=("gap", "wide", "learned", "learned"), **kind)
+    state = begin(case)
+    for number in range(1, 30):
+        before = state.bound
+        state, info = structured.update(rng, np.uint64(0), state, case.model, case.data, every=5)
+        assert state.number == number
+        assert state.bound >= before - 1e-9
+    assert info.bound == state.bound
+    again = structured.bound(state, case.model, case.data)
+    assert state.bound == pytest.approx(again, abs=1e-9)
+    np.testing.assert_array_equal(
+        state.parameters.features, state.features.mean[: case.model.n_features]
+    )
+
+
+# The gradient in lambda
+
+
+def row_problem(seed, features=5, law=None):
+    rng = np.random.default_rng(seed)
+    loadings = rng.normal(size=(features, 3))
+    theta = rng.normal(size=features)
+    f = np.array([0.0, 0.3, 0.4, 0.2, 0.1, 0.0]) if law is None else law
+    with np.errstate(divide="ignore"):
+        h = np.log(f) - ribp.log_esp(theta)
+    return 2 * rng.normal(size=features), loadings @ loadings.T, theta, h
+
+
+def row_bound(problem, lam, g):
+    """Return E_q [b.z - z'Gz/2 + theta.z + h(|z|) - log q(z)], every z written down."""
+    linear, gram, theta, h = problem
+    z = all_rows(lam.size)
+    z = z[h[z.sum(axis=1)] > -np.inf]
+    ones = z.sum(axis=1)
+    log_q = z @ lam + g[ones]
+    log_q -= logsumexp(log_q)
+    fit = z @ (linear + theta) - 0.5 * np.einsum("ri,ij,rj->r", z, gram, z) + h[ones]
+    return float(np.exp(log_q) @ (fit - log_q))
+
+
+def moments(lam, h):
+    z = all_rows(lam.size)
+    log_q = z @ lam + h[z.sum(axis=1)]
+    q = np.exp(log_q - logsumexp(log_q))
+    return q @ z, (z.T * q) @ z
+
+
+def math_gradient(problem, lam):
+    """Return g + F (v - lambda + theta), for q with the count part of the prior."""
+    linear, gram, theta, h = problem
+    nu, pairs = moments(lam, h)
+    w = np.exp(lam)
+    s = w[:, None] / (w[:, None] - w + np.eye(lam.size))
+    off = gram * (1 - np.eye(lam.size))
+    v = linear - 0.5 * np.diag(gram) - (off * s).sum(axis=0)
+    g = -(off * s * (s - 1) * (nu[:, None] - nu)).sum(axis=1)
+    return g + (pairs - np.outer(nu, nu)) @ (v - lam + theta)
+
+
+def numerical_gradient(problem, lam, g):
+    step = 1e-5 * np.eye(lam.size)
+    return np.array(
+        [(row_bound(problem, lam + d, g) - row_bound(problem, lam - d, g)) / 2e-5 for d in step]
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gradient_in_lambda(seed):
+    problem = row_problem(seed)
+    lam = np.random.default_rng(seed).normal(size=5)
+    expected = numerical_gradient(problem, lam, problem[3])
+    np.testing.assert_allclose(math_gradient(problem, lam), expected, atol=1e-7)
+
+
+def converged(problem, passes=400):
+    linear, gram, theta, h = problem
+    none, place = np.zeros((0, *gram.shape)), np.full(1, -1)
+    lam, g = theta[None].copy(), h[None].copy()
+    for _ in range(passes):
+        kernel.sweep(
+            linear[None], gram, none, place, theta, h[None], np.zeros(1, int), np.ones(1), True,
+            lam, g, np.empty((1, theta.size)), np.empty((1, h.size)), np.empty(1),
+            np.zeros_like(gram), none,
+        )  # fmt: skip
+    return lam[0], g[0]
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("seed", range(8))
+def test_the_gradient_vanishes_at_the_end(seed):
+    point = np.eye(6)[2] if seed % 2 else None
+    problem = row_problem(seed, law=point)
+    lam, g = converged(problem)
+    slope = numerical_gradient(problem, lam, g)
+    assert np.abs(slope).max() < 1e-6
+    if point is not None:  # there is nothing to choose of the count: the formula holds as it stands
+        assert np.abs(math_gradient(problem, lam)).max() < 1e-6
+    early = converged(problem, 1)
+    assert np.abs(numerical_gradient(problem, *early)).max() > 1e-6
+
+
+# Rows that are alike, threads, draws, errors
+
+
+def test_rows_that_are_alike_are_computed_once():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(4, 3))[[0, 1, 0, 2, 0, 1, 3]]
+    which = np.array([0, 0, 0, 0, 1, 0, 0])
+    first, inverse, number = distinct_rows(complete(values), which)
+    assert first.tolist() == [0, 1, 3, 4, 6]
+    assert inverse.tolist() == [0, 1, 0, 2, 3, 1, 4]
+    assert number.tolist() == [2, 2, 1, 1, 1]
+    observed = np.ones(values.shape, bool)
+    observed[2, 0] = False
+    first, *_ = distinct_rows(Data(values, observed), which)
+    assert first.tolist() == [0, 1, 2, 3, 4, 6]
+
+
+def repeated(times):
+    """Return a case, and the bound after some updates, with every row `times` times."""
+    rng = np.random.default_rng(5)
+    values = np.repeat(rng.normal(size=(6, 3)), times, axis=0)
+    law = ribp.counts.as_row_counts("uniform(1, 2)", len(values))
+    model = Model(law, 3, LinearGaussian(noise_scale=0.5, feature_scale=1.0), mass=1.0)
+    rows = np.repeat(np.eye(3, dtype=np.int8)[[0, 1, 2, 0, 1, 2]], times, axis=0)
+    state = gibbs_start.from_rows(rng, model, complete(values), rows)
+    state = state._replace(log_odds=np.array([0.1, -0.2, 0.4]))
+    return model, complete(values), structured.from_rows(model, complete(values), rows, state)
+
+
+def test_alike_or_not_makes_no_difference():
+    model, data, state = repeated(3)
+    noise = 1e-9 * np.random.default_rng(6).normal(size=data.values.shape)
+    apart = complete(data.values + noise)
+    for _ in range(5):
+        rng = np.random.default_rng(0)
+        one, _ = structured.update(rng, np.uint64(0), state, model, data)
+        other, _ = structured.update(rng, np.uint64(0), state, model, apart)
+        assert one.bound == pytest.approx(other.bound, abs=1e-5)
+        np.testing.assert_allclose(one.row_means, other.row_means, atol=1e-6)
+        state = one
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(1100, 3))
+    values[rng.random(values.shape) < 0.1] = np.nan
+    data = Data(np.nan_to_num(values), ~np.isnan(values))
+    model = Model(ribp.counts.as_row_counts("uniform(0, 2)", 1100), 3, LinearGaussian())
+    state = model.draw_prior(rng, 3)
+    first = structured.from_rows(model, data, state.rows, state)
+    one, two = (
+        structured.update(rng, np.uint64(0), first, model, data, n_threads=n)[0] for n in (1, 2)
+    )
+    assert one.bound == two.bound
+    np.testing.assert_array_equal(one.row_log_odds, two.row_log_odds)
+    np.testing.assert_array_equal(one.features.mean, two.features.mean)
+
+
+def test_a_block_of_complete_rows_among_data_with_missing_entries():
+    """The order of rows, hence which block is complete, makes no difference."""
+    rng = np.random.default_rng(11)
+    values = rng.normal(size=(600, 2))
+    observed = np.ones(values.shape, bool)
+    observed[599, 1] = False
+    model = Model(
+        ribp.counts.as_row_counts("uniform(0, 2)", 600), 3, LinearGaussian(background=True)
+    )
+    drawn = model.draw_prior(rng, 2)
+    bounds = []
+    for order in (np.arange(600), np.arange(600)[::-1]):
+        data = Data(np.where(observed, values, 0.0)[order], observed[order])
+        state = structured.from_rows(model, data, drawn.rows[order], drawn)
+        state, info = structured.update(rng, np.uint64(0), state, model, data)
+        bounds.append(info.bound)
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-11)
+
+
+def test_draws_come_from_q_and_obey_their_laws():
+    case = small.small(3, laws=("gap", "point", "learned"))
+    state = begin(case)
+    q = np.exp(small.rows_log_q(state.row_log_odds, state.count_terms))
+    rng, seen, means = np.random.default_rng(8), np.zeros((3, 8)), []
+    for number in range(1000):
+        drawn = structured.draw(
+            rng, np.uint64(1), state._replace(number=number), case.model, case.data
+        )
+        seen[range(3), drawn.rows @ [1, 2, 4]] += 1
+        means.append(drawn.parameters.features)
+    for counts, probs in zip(seen, q, strict=True):
+        assert agrees(frequencies_p_value(counts, probs))
+    assert not agrees(frequencies_p_value(seen[0], q[1]))
+    for i, d in np.ndindex(3, 2):
+        assert agrees(mean_p_value(np.array(means)[:, i, d], state.features.mean[i, d]))
+    assert np.isfinite(case.model.log_joint(drawn, case.data))
+
+
+def test_weights_can_be_drawn():
+    rng = np.random.default_rng(9)
+    case = small.small(4)
+    state = begin(case)
+    theta = state.log_odds
+    for number in range(1, 5):
+        state, _ = structured.update(
+            rng, np.uint64(2), state, case.model, case.data, weights="sample", every=2
+        )
+        assert np.array_equal(theta, state.log_odds) == bool(number % 2)
+        theta = state.log_odds
+        assert state.bound == pytest.approx(structured.bound(state, case.model, case.data))
+
+
+def test_a_row_without_a_finite_bound_is_named():
+    model, data, state = repeated(1)
+    for value in (1e200, np.inf, np.nan):  # its squares overflow; its terms; neither is a number
+        data.values[4, 1] = value
+        with np.errstate(all="ignore"), pytest.raises(InputError, match="row 4"):
+            structured.update(np.random.default_rng(0), np.uint64(0), state, model, data)
+
+
+def test_a_start_that_finds_features():
+    rng = np.random.default_rng(10)
+    ones = rng.integers(1, 3, 60)  # with two of four in every row z and 1 - z could not be told
+    rows = np.array([rng.permutation(np.arange(4) < k) for k in ones], np.int8)
+    values = rows @ (3 * rng.normal(size=(4, 8))) + 0.3 * rng.normal(size=(60, 8))
+    data, ticks = complete(values), []
+    model = Model(ribp.counts.as_row_counts(ones, 60), 4, LinearGaussian())
+    state = structured.start(rng, model, data, lambda *at: ticks.append(at), n_starts=1)
+    for _ in range(10):
+        state, info = structured.update(rng, np.uint64(0), state, model, data)
+    both = state.row_means.T @ rows
+    assert sorted(both.argmax(axis=1)) == [0, 1, 2, 3]
+    np.testing.assert_allclose(both.max(axis=1).sum(), ones.sum(), atol=1e-3)
+    assert info.change < 1e-6
+    assert ticks
