@@ -396,7 +396,7 @@ class RestrictedIBP(_Features):
     >>> rng = np.random.default_rng(0)
     >>> features, which = rng.normal(0, 3, (3, 8)), rng.integers(3, size=50)
     >>> X = features[which] + 0.2 * rng.normal(size=(50, 8))
-    >>> settings = {"n_chains": 2, "n_warmup": 50, "n_draws": 50, "random_state": 1}
+    >>> settings = {"n_chains": 2, "n_warmup": 100, "n_draws": 300, "random_state": 1}
     >>> model = ribp.RestrictedIBP(counts="exactly(1)", **settings).fit(X)
     >>> model.components_.shape
     (3, 8)

@@ -11,7 +11,7 @@ import ribp
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(ribp.__path__, "ribp.")
-    if not module.name.startswith(("ribp.kernels", "ribp.cli"))
+    if not module.name.startswith(("ribp.kernels", "ribp.cli", "ribp.__main__"))
 ]
 
 pytestmark = pytest.mark.jit

@@ -8,7 +8,7 @@ values, column by column; of a symmetric matrix, those below and, but for `skew-
 diagonal.
 NaN means missing.
 
-This is read here and not by SciPy, whose reader can write outside its memory on a damaged file.
+This is read here and not by SciPy, whose reader (1.17.1) ended the process on a damaged file.
 """
 
 from __future__ import annotations

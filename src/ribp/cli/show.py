@@ -51,6 +51,7 @@ def show_summary(
                 "diagnostics": {k: d._asdict() for k, d in found.diagnostics.items()},
                 "modes": [mode._asdict() for mode in found.modes],
                 "warnings": found.warnings,
+                "notes": found.notes,
                 "interrupted": result.interrupted,
                 "held_out": None if scores is None else _held_out(scores),
             }

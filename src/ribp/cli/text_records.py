@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import Any, IO, NamedTuple
 
 from ribp.errors import StorageError
 
@@ -92,7 +92,8 @@ def _lengths(lines: list[str], separator: str, is_whole: bool) -> list[int]:
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, plain or compressed; failures to read it are `StorageError`."""
     try:
-        with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        found: Any = gzip.open if path.suffix.lower() == ".gz" else open
+        with found(path, "rb") as file:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise StorageError(

@@ -26,13 +26,14 @@ _PAIRS = 20
 _SEED = 20_150_406
 _LEAST_MEAN = 0.01  # of a learned probability that is worth a look
 _NOTED, _FLAGGED = 1.01, 1.05  # R-hat
-_LEAST_ESS = 100  # a chain
+_LEAST_ESS = 100  # of all chains together: errors of means are then a tenth of a deviation
 _LISTED = 4  # names in one complaint
+_SEVERE = 2  # of these, the first
 _COMPLAINTS = {  # and how numbers are written in each
     "Too few draws to compare chains, or not finite: {}.": "",
     "Chains disagree or are far too short: R-hat is {}. Do not average over them.": ".2f",
     "Chains differ a little: R-hat is {}. Run for longer.": ".3f",
-    f"Fewer than {_LEAST_ESS} independent draws a chain: in all {{}}. Run for longer.": ".0f",
+    f"Fewer than {_LEAST_ESS} independent draws: {{}}. Run for longer.": ".0f",
 }
 _SHARED = "shared_features"
 
@@ -59,14 +60,18 @@ def diagnose(tree: xr.DataTree) -> dict[str, Diagnostic]:
     return found
 
 
-def converged(diagnostics: dict[str, Diagnostic]) -> list[str]:
-    """Return complaints in plain words, one of each kind; none if all is well."""
+def converged(diagnostics: dict[str, Diagnostic], *, mild: bool = True) -> list[str]:
+    """Return complaints in plain words, one of each kind; none if all is well.
+
+    Mild ones are about precision: chains agree, and longer ones would say more.
+    """
     found: dict[str, list[tuple[float, str]]] = {text: [] for text in _COMPLAINTS}
     for name, each in diagnostics.items():
         text, badness = _judged(each, thinned=name == _SHARED)
         if text:
             found[text].append((badness, name))
-    return [text.format(_listed(names, text)) for text, names in found.items() if names]
+    kinds = found if mild else list(_COMPLAINTS)[:_SEVERE]
+    return [text.format(_listed(found[text], text)) for text in kinds if found[text]]
 
 
 def _judged(found: Diagnostic, *, thinned: bool) -> tuple[str, float]:
@@ -79,7 +84,7 @@ def _judged(found: Diagnostic, *, thinned: bool) -> tuple[str, float]:
         return apart, -found.r_hat
     if thinned or found.sd == 0.0:
         return "", 0.0
-    if least < _LEAST_ESS * found.n_chains:
+    if least < _LEAST_ESS:
         return few, least
     return (near, -found.r_hat) if found.r_hat > _NOTED else ("", 0.0)
 

@@ -60,6 +60,9 @@ class Summary:
     diagnostics: dict[str, Diagnostic]
     modes: tuple[Mode, ...]
     warnings: list[str]
+    """What should keep one from trusting it."""
+    notes: list[str]
+    """What longer chains would mend."""
 
     def __str__(self) -> str:
         return "\n".join([*self._features(), "", *self._quantities(), *self._warnings()])
@@ -88,7 +91,9 @@ class Summary:
         return lines
 
     def _warnings(self) -> list[str]:
-        return ["", *(_wrapped(text) for text in self.warnings)] if self.warnings else []
+        said = [_wrapped(text) for text in self.warnings]
+        said += [_wrapped(text, "-") for text in self.notes]
+        return ["", *said] if said else []
 
 
 def summary(
@@ -107,7 +112,7 @@ def summary(
         *_interrupted(tree),
         *_other_modes(found),
         *_room(tree),
-        *converged(diagnostics),
+        *converged(diagnostics, mild=False),
     ]
     return Summary(
         _summaries(all_kept, alignment),
@@ -115,6 +120,7 @@ def summary(
         diagnostics,
         found,
         warnings,
+        [text for text in converged(diagnostics) if text not in warnings],
     )
 
 
@@ -211,9 +217,9 @@ def _room(tree: xr.DataTree) -> list[str]:
     ]
 
 
-def _wrapped(text: str, width: int = 78) -> str:
+def _wrapped(text: str, mark: str = "!", width: int = 78) -> str:
     """Return a warning as lines of a list."""
-    lines, line = [], "!"
+    lines, line = [], mark
     for word in text.split():
         if len(line) + 1 + len(word) > width:
             lines.append(line)

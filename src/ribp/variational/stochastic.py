@@ -8,8 +8,11 @@ present features; the running average
     S_t = (1 - rho_t) S_{t-1} + rho_t (N/B) S_batch,     rho_t = (t + delay)^-decay,
 
 is what the others are updated with. Each update is that of `ribp.variational.structured`, so its
-fixed point is the same. Nothing is kept of a row: its q(z_n) starts from the prior and is given a
-few passes. `to_structured` finds the q of every row at the end, with the exact bound.
+fixed point is that of all rows, as far as q(z_n) is the best there is. Nothing is kept of a row:
+its q(z_n) starts from the prior and is given a few passes, the first of them with the likelihood
+raised to a power below one, without which many rows end in poor optima. `to_structured` finds q of
+every row at the end, more carefully, with the exact bound. Rows that were kept and updated all
+along may still have better ones.
 
 A batch is a random set of rows; the batches of one round through the data do not overlap.
 """
@@ -46,6 +49,7 @@ __all__ = [
 
 _MOST_ROWS = 2000  # of a start
 _FIRST_UPDATES = 10
+_CAREFUL = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Plan:
 
     batch: int = 512
     """B, rows in a batch."""
-    powers: tuple[float, ...] = (0.1, 0.3, 1.0)
+    powers: tuple[float, ...] = (0.1, 0.3, 1.0, 1.0)
     """To which the likelihood is raised in each pass over the rows of a batch."""
     delay: float = 10.0
     decay: float = 0.7
@@ -172,7 +176,7 @@ def to_structured(
     state: StochasticState,
     model: Model,
     data: Data,
-    powers: Sequence[float] = DEFAULT.powers,
+    powers: Sequence[float] = _CAREFUL,
     n_threads: int = 1,
 ) -> StructuredState:
     """Return q of every row given the features, with the exact bound; the rest stays as it is."""
