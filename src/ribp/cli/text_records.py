@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ribp.errors import StorageError
 

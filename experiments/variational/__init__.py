@@ -1,0 +1,1 @@
+"""Structured and mean-field rows against enumeration."""
