@@ -1,0 +1,80 @@
+"""Variational methods against the clock: chords on one core, newsgroups on two.
+
+Newsgroups are 16242 documents of 100 words, from the file if it lies beside the project, and made
+up with as many rows and columns otherwise. A document of n words has 1 + n/5 features, give or take
+one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ribp
+from benchmarks.measure import Measure, Measures, process_output
+from benchmarks.sweeps import ALONE
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import Data, complete
+from ribp.model import Model
+from ribp.variational import hybrid, structured
+
+RATIOS = ALONE.replace("sweeps", "variational") + (
+    "import json; print(json.dumps(variational.found()))"
+)
+NEWS = Path(__file__).parents[2] / "shared" / "data" / "20news_w100.npz"
+
+
+def found() -> dict[str, float]:
+    """Return seconds for whole fits, from some iterations of each."""
+    chords, news = _chords(), _news()
+    return {
+        "hybrid": _seconds(hybrid, *chords, 300),
+        "hybrid, news": _seconds(hybrid, *news, 300, n_threads=2),
+        "structured": _seconds(structured, *chords, 60),
+        "structured, news": _seconds(structured, *news, 60, n_threads=2),
+    }
+
+
+def _chords() -> tuple[Model, Data]:
+    chords = ribp.datasets.load_chords()
+    many = np.arange(1332) % 232
+    data = complete(ribp.datasets.scaled(np.sqrt(chords.spectra))[many])
+    return Model(ribp.counts.as_row_counts(chords.counts[many], 1332), 24, LinearGaussian()), data
+
+
+def _news() -> tuple[Model, Data]:
+    rng = np.random.default_rng(0)
+    words = rng.random((16242, 100)) < 0.04 * rng.gamma(1.0, 1.0, 100)
+    if NEWS.exists():
+        words = np.load(NEWS, allow_pickle=False)["X"]
+    centre = 1 + np.minimum(words.sum(axis=1) // 5, 8)
+    laws = ribp.counts.by_row([ribp.counts.window(int(k), 1) for k in centre])
+    data = complete(np.ascontiguousarray(ribp.datasets.scaled(words.astype(np.float64))))
+    return Model(laws, 50, LinearGaussian(background=True)), data
+
+
+def _seconds(method: Any, model: Model, data: Data, n_iterations: int, n_threads: int = 1) -> float:
+    """Return the seconds of `n_iterations`, from five of them, at rows of the prior."""
+    rng = np.random.default_rng(0)
+    state = model.draw_prior(rng, data.values.shape[1])
+    state = state._replace(parameters=model.likelihood.first_guess(data, model.n_features))
+    q = method.from_rows(model, data, state.rows, state)
+    seed, times = np.uint64(1), []
+    for _ in range(5):
+        began = time.perf_counter()
+        q, _ = method.update(rng, seed, q, model, data, n_threads=n_threads)
+        times.append(time.perf_counter() - began)
+    return n_iterations * float(np.mean(times[1:]))
+
+
+def measures() -> Measures:
+    """Yield the measures of variational methods."""
+    seconds = json.loads(process_output(RATIOS))
+    yield Measure("hybrid, 300 iterations of 1332 chords / 10 s", seconds["hybrid"] / 10, 1.0)
+    yield Measure("  of 16242 newsgroups, 2 cores / 120 s", seconds["hybrid, news"] / 120, 1.0)
+    yield Measure("structured, 60 iterations of chords / 10 s", seconds["structured"] / 10, 1.0)
+    yield Measure("  of 16242 newsgroups / 600 s", seconds["structured, news"] / 600, 1.0)
