@@ -37,7 +37,7 @@ FEASIBLE = [
 @pytest.mark.parametrize(("mass", "concentration", "method"), FEASIBLE)
 def test_reference_values(mass, concentration, method):
     measure = ribp.BetaProcess(mass, concentration)
-    repeats = n_seeds(400) if concentration != 1 and method in TRUNCATED else n_seeds(800)
+    repeats = n_seeds(400) if concentration != 1 and method in TRUNCATED else n_seeds(500)
     found = many(
         lambda rng: (
             ribp.simulate(rng, n_rows=5, counts="exactly(1)", measure=measure, method=method).rows
@@ -59,7 +59,7 @@ def test_reference_for_two_features(method):
                 rng, n_rows=5, counts="exactly(2)", measure=ribp.BetaProcess(2), method=method
             ).rows
         ),
-        n_seeds(800),
+        n_seeds(500),
         seed=2,
     )
     assert agrees(mean_p_value(found[:, 0], 0.2338, 4e-4))
@@ -101,7 +101,7 @@ def samples(name, method, repeats):
 
 @pytest.mark.parametrize("name", CASES)
 def test_samplers_agree(name):
-    exact = np.concatenate([samples(name, m, n_seeds(800)) for m in ("collapsed", "lazy")])
+    exact = np.concatenate([samples(name, m, n_seeds(500)) for m in ("collapsed", "lazy")])
     for method in METHODS:
         repeats = 60 if method in TRUNCATED and CASES[name][0].discount else 200
         found = samples(name, method, n_seeds(repeats))

@@ -92,7 +92,7 @@ def _lengths(lines: list[str], separator: str, is_whole: bool) -> list[int]:
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, plain or compressed; failures to read it are `StorageError`."""
     try:
-        found: Any = gzip.open if path.suffix.lower() == ".gz" else open
+        found: Any = gzip.open if path.suffix.lower() == ".gz" else Path.open
         with found(path, "rb") as file:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
