@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 import ribp
-from benchmarks.measure import Measure, Measures, best_times, process_output
+from benchmarks.measure import Measure, Measures, best_times, process_output, process_seconds
 from benchmarks.sweeps import ALONE
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete
@@ -25,6 +25,12 @@ from ribp.running.samplers import sampler
 from ribp.threads import one_blas_thread
 
 RATIOS = ALONE.replace("sweeps", "running") + "import json; print(json.dumps(running.found()))"
+_HELP = """
+import contextlib, io, sys
+from ribp.cli.main import app
+with contextlib.redirect_stdout(io.StringIO()):
+    app(["--help"], standalone_mode=False)
+"""
 PLAN = Plan(n_chains=1, n_warmup=300, n_draws=300)
 
 
@@ -57,6 +63,9 @@ def found() -> dict[str, float]:
 def measures() -> Measures:
     """Yield the measures of a run."""
     figures = json.loads(process_output(RATIOS))
+    floor = min(process_seconds("import typer, rich.console") for _ in range(5))
+    shown = min(process_seconds(_HELP) for _ in range(5))
+    yield Measure("ribp --help / import typer and rich", shown / floor, 3.0)
     yield Measure("storing, checkpoints, progress / 5% of a fit", figures["overhead"] / 0.05, 1.0)
     model = Model(ribp.counts.as_row_counts(ribp.counts.exactly(3), 16242), 50, LinearGaussian())
     kept = -(-500 // thinning(Plan(), model, (16242, 100)))

@@ -15,6 +15,7 @@ from ribp.running import checkpoint as module
 from ribp.running import run as running
 from ribp.running.chain import new_chains
 from ribp.running.checkpoint import Checkpoint, digest
+from ribp.running.files import write_atomically
 from ribp.running.progress import Progress
 from ribp.running.samplers import sampler
 
@@ -80,11 +81,11 @@ def test_a_file_is_whole_or_absent(tmp_path):
         raise ValueError
 
     with pytest.raises(ValueError):  # noqa: PT011
-        module.write_atomically(path, half)
+        write_atomically(path, half)
     assert list(tmp_path.iterdir()) == []
-    module.write_atomically(path, lambda file: file.write(b"old"))
+    write_atomically(path, lambda file: file.write(b"old"))
     with pytest.raises(ValueError):  # noqa: PT011
-        module.write_atomically(path, half)
+        write_atomically(path, half)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -152,9 +153,9 @@ def test_folders_that_cannot_be_used(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "not of a ribp run"),
-        ("[1]", "not of a ribp run"),
-        (json.dumps({"kind": "other"}), "not of a ribp run"),
+        ("{", "not of a ribp checkpoint"),
+        ("[1]", "not of a ribp checkpoint"),
+        (json.dumps({"kind": "other"}), "not of a ribp checkpoint"),
         (json.dumps({"kind": "ribp checkpoint", "schema_version": 9}), "schema 9"),
     ],
 )

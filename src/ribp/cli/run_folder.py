@@ -11,7 +11,6 @@ A folder that is not a run is never written to, and a run only with --overwrite.
 
 from __future__ import annotations
 
-import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +24,7 @@ from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.door import as_data
-from ribp.running.checkpoint import write_atomically
+from ribp.running.files import read_described, write_atomically, write_described
 
 __all__ = ["RunFolder", "Source", "read_source"]
 
@@ -89,9 +88,8 @@ class RunFolder:
             if self.path.exists() and any(self.path.iterdir()):
                 self._clear(overwrite)
             self.path.mkdir(parents=True, exist_ok=True)
-            whole = {"kind": _KIND, "schema_version": SCHEMA, "created": _now(), **config}
-            text = json.dumps(whole, indent=1) + "\n"
-            write_atomically(self.path / "config.json", lambda file: file.write(text.encode()))
+            asked = {"created": _now(), **config}
+            write_described(self.path / "config.json", _KIND, SCHEMA, asked)
         except OSError as error:
             raise StorageError(
                 self.path, f"cannot be written ({error.strerror})", "Choose another folder."
@@ -116,22 +114,11 @@ class RunFolder:
     def config(self) -> dict[str, Any]:
         """Return what was asked."""
         path = self.path / "config.json"
-        try:
-            found = json.loads(path.read_text())
-        except FileNotFoundError:
+        found = read_described(path, _KIND, SCHEMA)
+        if found is None:
             raise StorageError(
                 self.path, "is not a run of ribp", "Name the folder given to ribp fit --out."
-            ) from None
-        except OSError as error:
-            raise StorageError(path, f"cannot be read ({error.strerror})", "See to it.") from None
-        except ValueError:
-            found = None
-        if not isinstance(found, dict) or found.get("kind") != _KIND:
-            raise StorageError(
-                path, "is damaged or of another kind", "Fit again into a new folder."
             )
-        if not isinstance(found.get("schema_version"), int) or found["schema_version"] > SCHEMA:
-            raise StorageError(path, "was written by a newer ribp", "Upgrade ribp.")
         if not all(isinstance(found.get(key), dict) for key in ("source", "estimator")):
             raise StorageError(path, "lacks what was asked", "Fit again into a new folder.")
         return found

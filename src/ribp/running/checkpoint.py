@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,29 +23,16 @@ from ribp.draws import ChainDraws
 from ribp.errors import StorageError
 from ribp.likelihoods.base import Data
 from ribp.running.chain import Chain
+from ribp.running.files import read_described, write_atomically, write_described
 from ribp.running.restore import as_arrays
 from ribp.running.samplers import Sampler
 
-__all__ = ["Checkpoint", "digest", "write_atomically"]
+__all__ = ["Checkpoint", "digest"]
 
 SCHEMA = 1
 _KIND = "ribp checkpoint"
 _SETTINGS = "settings.json"
 _ARRAYS = "arrays.npz"
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under another name, make sure that it is on disk, and rename it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def digest(data: Data) -> str:
@@ -102,30 +88,14 @@ class Checkpoint:
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
         """Write what the run was asked for."""
-        whole = {"kind": _KIND, "schema_version": SCHEMA, **settings}
-        text = json.dumps(whole, indent=1) + "\n"
-        write_atomically(self.folder / _SETTINGS, lambda file: file.write(text.encode()))
+        write_described(self.folder / _SETTINGS, _KIND, SCHEMA, settings)
 
     def settings(self) -> dict[str, Any]:
         """Return what the run was asked for."""
-        path = self.folder / _SETTINGS
-        try:
-            found = json.loads(path.read_text())
-        except FileNotFoundError:
+        found = read_described(self.folder / _SETTINGS, _KIND, SCHEMA)
+        if found is None:
             raise StorageError(
                 self.folder, "holds no run", "Name the folder that was given as checkpoint."
-            ) from None
-        except OSError as error:
-            raise StorageError(path, f"cannot be read ({error.strerror})", "See to it.") from None
-        except ValueError:
-            found = None
-        if not isinstance(found, dict) or found.get("kind") != _KIND:
-            raise StorageError(path, "is not of a ribp run", "Name the folder of a run.")
-        if found.get("schema_version", 0) > SCHEMA:
-            raise StorageError(
-                path,
-                f"has schema {found['schema_version']}, and this ribp reads up to {SCHEMA}",
-                "Upgrade ribp.",
             )
         return found
 
