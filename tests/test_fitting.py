@@ -23,6 +23,15 @@ from ribp.testing.goodness import n_seeds
 
 pytestmark = pytest.mark.jit
 
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """A process started in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 RNG = np.random.default_rng(0)
 TRUTH = np.eye(4)[RNG.integers(4, size=60)]
 X = TRUTH @ RNG.normal(0, 2, (4, 8)) + 0.3 * RNG.normal(size=(60, 8))

@@ -6,7 +6,6 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ribp.cli import parquet_files
@@ -57,9 +56,9 @@ def test_the_first_column_of_parquet(tmp_path, first, rows, n_dims):
 
 
 def test_parquet_of_pandas_with_its_index(tmp_path):
-    pytest.importorskip("polars")
+    pl = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
-    pd.DataFrame({"a": [1.0, 2.0]}, index=["x", "y"]).to_parquet(path)
+    pl.DataFrame({"a": [1.0, 2.0], "__index_level_0__": ["x", "y"]}).write_parquet(path)
     file = read_data(path)
     assert file.values.tolist() == [[1], [2]]
     assert file.row_names == ["x", "y"]

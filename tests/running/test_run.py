@@ -32,6 +32,15 @@ from ribp.running.samplers import sampler
 
 pytestmark = pytest.mark.jit
 
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """A process started in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 LONG = replace(SHORT, n_warmup=3, n_draws=10**6)
 
 
