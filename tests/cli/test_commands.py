@@ -7,8 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ribp.cli.main import main
+from ribp.testing.goodness import n_seeds
 
 pytestmark = pytest.mark.jit
 
@@ -283,3 +286,23 @@ def test_python_m_ribp():
         [sys.executable, "-m", "ribp", "--help"], capture_output=True, text=True, check=True
     )
     assert "Find the features" in done.stdout
+
+
+@settings(max_examples=30 * n_seeds(1), deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    file=st.sampled_from(["config.json", "checkpoints/settings.json", "checkpoints/chain-0.npz"]),
+    at=st.floats(0, 1),
+    cut=st.integers(0, 12),
+    put=st.binary(max_size=12) | st.sampled_from([b"null", b"[]", b'"x"', b"-1", b"1e999", b"{}"]),
+)
+def test_any_damage_to_a_run_is_a_message(ribp, made, tmp_path_factory, file, at, cut, put):
+    run = shutil.copytree(made, tmp_path_factory.mktemp("fuzz") / "run")
+    path = run / file
+    raw = path.read_bytes()
+    place = int(at * len(raw))
+    path.write_bytes(raw[:place] + put + raw[place + cut :])
+    (run / "result.nc").unlink()
+    for command in (["summary", run], ["resume", run]):
+        code, _, err = ribp(*command)
+        assert code in (0, 1, 2)
+        assert code == 0 or err.startswith("ribp: ")

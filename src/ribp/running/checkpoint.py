@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -208,7 +207,7 @@ def _load(path: Path) -> dict[str, NDArray[Any]]:
         raise StorageError(path, "is missing", "Start the run afresh in a new folder.") from None
     except OSError as error:
         raise StorageError(path, f"cannot be read ({error})", "See to it.") from None
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile):
+    except Exception:  # a damaged archive can raise nearly anything
         raise _broken(path) from None
 
 
