@@ -8,6 +8,7 @@ are in use in at least half of the draws.
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -122,9 +123,9 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             warnings.warn(text, FitWarning, stacklevel=3)
         return self
 
+    @abstractmethod
     def _model(self, data: Data, counts: Counts) -> tuple[AnyModel, bool]:
         """Return the model, and whether it may grow."""
-        raise NotImplementedError
 
     def _describe(self) -> None:
         """Set the attributes that describe the main mode."""
