@@ -182,7 +182,7 @@ def undisturbed():
     return fit(MODEL, complete(X), **KILLED)
 
 
-@pytest.mark.parametrize("moment", range(4 if n_seeds(1) == 1 else 20))
+@pytest.mark.parametrize("moment", range(2 if n_seeds(1) == 1 else 20))
 def test_killed_runs_resume_to_the_same_bits(moment, undisturbed, tmp_path):
     rng = np.random.default_rng(moment)
     inside = moment % 2 == 0  # killed half-way through writing a checkpoint, or from outside

@@ -28,12 +28,6 @@ def _short_searches(monkeypatch):
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("ignore")]
 
 
-@parametrize_with_checks(
-    [
-        RestrictedIBP(**SHORT),
-        RestrictedIBP("gibbs-rows", max_features=5, **SHORT),
-        IndianBuffet(**SHORT),
-    ]
-)
+@parametrize_with_checks([RestrictedIBP(**SHORT), IndianBuffet(**SHORT)])
 def test_sklearn(estimator, check):
     check(estimator)
