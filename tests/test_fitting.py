@@ -92,12 +92,14 @@ def test_resumed_with_more_draws(tmp_path):
         resume(run, complete(X), n_draws=5)
 
 
-def press_ctrl_c(event):
-    if event.phase == "draws":
-        signal.raise_signal(signal.SIGINT)
-
-
 def test_ctrl_c_returns_what_there_is(tmp_path):
+    presses = [1]
+
+    def press_ctrl_c(event):
+        if presses and event.phase == "draws":
+            presses.pop()
+            signal.raise_signal(signal.SIGINT)
+
     long = {**SHORT, "n_draws": 10**5, "progress": press_ctrl_c, "thin": 1}
     with pytest.warns(FitWarning, match="Stopped before"):
         result = fit(MODEL, complete(X), checkpoint=tmp_path / "run", **long)
@@ -107,9 +109,13 @@ def test_ctrl_c_returns_what_there_is(tmp_path):
 
 
 def test_ctrl_c_before_the_first_draw(tmp_path):
+    presses = [1]
+
     def at_once(event):
-        if event.phase == "search":
+        if presses:
+            presses.pop()
             signal.raise_signal(signal.SIGINT)
+            time.sleep(1.0)  # the main thread looks up five times a second
 
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt, match="resumed"):
