@@ -37,7 +37,7 @@ PLAN = Plan(n_chains=1, n_warmup=300, n_draws=300)
 def found() -> dict[str, float]:
     """Return all figures: for a process of its own, on one thread."""
     chords = ribp.datasets.load_chords()
-    data = complete(ribp.datasets.scaled(np.sqrt(chords.spectra)))
+    data = complete(ribp.datasets.scaled(chords.spectra))
     model = Model(ribp.counts.as_row_counts(chords.counts, 232), 24, LinearGaussian())
     seed, state = np.uint64(1), best_start(np.random.default_rng(0), model, data, 1)
 

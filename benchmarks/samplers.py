@@ -60,7 +60,7 @@ def _chords() -> dict[str, float]:
     rng = np.random.default_rng(0)
     chords = ribp.datasets.load_chords()
     many = np.arange(1332) % 232
-    spectra = ribp.datasets.scaled(np.sqrt(chords.spectra))[many]
+    spectra = ribp.datasets.scaled(chords.spectra)[many]
     data = complete(spectra + 0.02 * rng.normal(size=spectra.shape))
     laws = ribp.counts.as_row_counts(chords.counts[many], 1332)
     model = Model(laws, 24, LinearGaussian())

@@ -47,7 +47,7 @@ NAMES = ["chords-exact", "chords-window", "chords-three", "missing-one", "bars",
 
 def _chords(kind: str) -> Case:
     chords = load_chords()
-    data, rows, ones = scaled(np.sqrt(chords.spectra)), chords.notes, chords.counts
+    data, rows, ones = scaled(chords.spectra), chords.notes, chords.counts
     if kind == "three":
         three = ones == 3
         data, rows, ones = data[three].copy(), rows[three], ones[three]

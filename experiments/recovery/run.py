@@ -10,25 +10,22 @@ Then the same without staging on the first four cases.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from scipy.optimize import linear_sum_assignment
 
 from experiments.recovery.cases import NAMES, Case, load
-from ribp.checks import FloatArray
+from experiments.shared import parse, write_results
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
 from ribp.mcmc import capacity, gibbs, start
 from ribp.model import Model
 from ribp.rng import kernel_seed
+from ribp.testing.recovery import alike, f1
 from ribp.threads import one_blas_thread
 
 VARIANTS = {
@@ -51,25 +48,29 @@ class Found(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write it to a folder."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.recovery.run")
-    default = Path(__file__).parent / "results"
-    parser.add_argument("--out", type=Path, default=default, help="folder for what is found")
-    parser.add_argument("--quick", action="store_true", help="one seed, few sweeps")
-    options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
+    options = parse("recovery", arguments)
     seeds, n_sweeps = (1, 20) if options.quick else (5, 100)
-    console, found = Console(), {}
+    began, console, found, seconds = time.perf_counter(), Console(), {}, {}
     for variant, schedule in VARIANTS.items():
         columns = ("F1, median", "least", "alike", "features", "log joint - truth", "seconds")
         table = Table("case", *columns, title=variant)
         for name in NAMES if variant == "default" else NAMES[:4]:
             runs = [_run(load(name, seed), seed, n_sweeps, schedule) for seed in range(seeds)]
-            found[f"{variant}: {name}"] = [run._asdict() for run in runs]
+            found[f"{variant}: {name}"] = [_numbers(run) for run in runs]
+            seconds[f"{variant}: {name}"] = [run.seconds for run in runs]
             table.add_row(name, *_columns(runs))
         console.print(table)
-        path = options.out / "results.json"  # after each variant: they take minutes
-        path.with_suffix(".tmp").write_text(json.dumps(found, indent=1) + "\n")
-        path.with_suffix(".tmp").replace(path)
+        write_results(  # after each variant: they take minutes
+            options,
+            seeds=list(range(seeds)),
+            setting={"n_sweeps": n_sweeps},
+            numbers=found,
+            timing={"minutes": (time.perf_counter() - began) / 60, "seconds": seconds},
+        )
+
+
+def _numbers(run: Found) -> dict[str, float]:
+    return {name: value for name, value in run._asdict().items() if name != "seconds"}
 
 
 def _columns(runs: list[Found]) -> list[str]:
@@ -103,10 +104,10 @@ def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Foun
         at_truth = start.from_rows(rng, model, data, truth)
         kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
     on = rows > 0.5
-    alike = 0 if case.components is None else _alike(features[on.any(axis=0)], case.components)
+    same = 0 if case.components is None else alike(features[on.any(axis=0)], case.components)
     return Found(
-        _f1(on, case.rows), alike, int(on.any(axis=0).sum()), log_joint, truth_log_joint,
-        _f1(kept > 0.5, case.rows), seconds,
+        f1(on, case.rows), same, int(on.any(axis=0).sum()), log_joint, truth_log_joint,
+        f1(kept > 0.5, case.rows), seconds,
     )  # fmt: skip
 
 
@@ -123,21 +124,6 @@ def _means(rng: Any, model: Model, state: Any, data: Any, n_draws: int) -> tuple
         features += state.parameters.features / n_draws
         total += info.log_joint / n_draws
     return rows, features, total
-
-
-def _f1(found: Any, truth: Any) -> float:
-    """Return F1 of the entries, columns matched one to one by their own F1."""
-    both = found.T.astype(float) @ truth
-    sizes = found.sum(axis=0)[:, None] + truth.sum(axis=0)
-    match = linear_sum_assignment(-both / np.maximum(sizes, 1))
-    return float(2 * both[match].sum() / (found.sum() + truth.sum()))
-
-
-def _alike(features: FloatArray, truth: FloatArray) -> int:
-    """Return how many true features have a found one of |correlation| above 0.95."""
-    both = np.abs(np.corrcoef(np.vstack([features, truth]))[: len(features), len(features) :])
-    match = linear_sum_assignment(-np.nan_to_num(both))
-    return int((both[match] > 0.95).sum())
 
 
 if __name__ == "__main__":

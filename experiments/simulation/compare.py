@@ -83,3 +83,27 @@ def quartiles(values: list[float | None], censored: list[bool]) -> list[float | 
     known = [math.inf if cut else value for value, cut in zip(values, censored, strict=True)]
     found = np.quantile(known, [0.25, 0.5, 0.75], method="inverted_cdf")
     return [float(value) if np.isfinite(value) else None for value in found]
+
+
+def without_times(found: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `compare` found of every count apart: what a re-run gives again, and times."""
+
+    def part(times: bool) -> dict[str, Any]:
+        return {
+            count: {
+                name: {k: v for k, v in one.items() if k.startswith("seconds") == times}
+                for name, one in samplers.items()
+            }
+            for count, samplers in found.items()
+        }
+
+    return part(times=False), part(times=True)
+
+
+def joined(results: dict[str, Any]) -> dict[str, Any]:
+    """Return both together again, from stored results."""
+    numbers, times = results["numbers"]["compare"], results["timing"]["compare"]
+    return {
+        count: {name: one | times[count][name] for name, one in samplers.items()}
+        for count, samplers in numbers.items()
+    }

@@ -5,20 +5,15 @@ Writes `results.json` (all numbers) and five pictures. `results.json` is written
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
-import re
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numba
-import numpy as np
 from rich.console import Console
 
-import ribp
+from experiments.shared import parser, write_results
 from experiments.simulation import bounds, compare, pictures, probabilities
 from experiments.simulation.setting import COUNTS, MASS, N_ROWS, QUICK, SAMPLERS, Scale
 
@@ -28,32 +23,32 @@ _TIME_TICKS = [1e-4, 1e-3, 1e-2, 1e-1, 1]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write it to a folder."""
-    options = _parse(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
+    options = _options(arguments)
     scale, say = (QUICK if options.quick else Scale()), Console().print
     start = time.perf_counter()
     found = _measure(options.seed, scale, say)
     _draw(found, scale, options.out, say)
-    results = {
-        "seed": options.seed,
-        "quick": options.quick,
-        "setting": {"mass": MASS, "concentration": 1.0, "n_rows": N_ROWS, **vars(scale)},
-        "versions": _versions(),
-        "minutes": (time.perf_counter() - start) / 60,
-        "labels": {name: sampler.label for name, sampler in SAMPLERS.items()},
-        **found,
-    }
-    _write(results, options.out / "results.json")
-    say(f"done in {results['minutes']:.1f} minutes")
+    minutes = (time.perf_counter() - start) / 60
+    found["compare"], times = compare.without_times(found["compare"])
+    write_results(
+        options,
+        seeds=options.seed,
+        setting={
+            "mass": MASS, "concentration": 1.0, "n_rows": N_ROWS, **vars(scale),
+            "labels": {name: sampler.label for name, sampler in SAMPLERS.items()},
+        },
+        numbers=found,
+        timing={"minutes": minutes, "compare": times},
+    )  # fmt: skip
+    say(f"done in {minutes:.1f} minutes")
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m experiments.simulation.run")
-    default = Path(__file__).parent / "results"
-    parser.add_argument("--out", type=Path, default=default, help="folder for what is found")
-    parser.add_argument("--quick", action="store_true", help="few draws, to see that it works")
-    parser.add_argument("--seed", type=int, default=1, help="whole number, not negative")
-    return parser.parse_args(arguments)
+def _options(arguments: Sequence[str] | None) -> Namespace:
+    known = parser("simulation")
+    known.add_argument("--seed", type=int, default=1, help="whole number, not negative")
+    options = known.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    return options
 
 
 def _measure(seed: int, scale: Scale, say: Callable[[str], None]) -> dict[str, Any]:
@@ -84,32 +79,6 @@ def _draw(found: dict[str, Any], scale: Scale, out: Path, say: Callable[[str], N
     for count, curves in found["probabilities"].items():
         pictures.draw_probabilities(curves, int(count), out / f"probabilities-J{count}.png")
     pictures.draw_bounds(found["bounds"], out / "bounds.png")
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "ribp": ribp.__version__,
-    }
-
-
-def _write(results: dict[str, Any], path: Path) -> None:
-    """Write JSON with six digits and one line per list, under a temporary name first."""
-    text = json.dumps(_short(results), indent=1, allow_nan=False)
-    text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found.group().split()), text)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(text + "\n")
-    temporary.replace(path)
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _short(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_short(one) for one in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

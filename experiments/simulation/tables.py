@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from experiments.simulation.compare import joined
+
 RESULTS = Path(__file__).parent / "results" / "results.json"
 _LOSSES = {
     "paper_width": "the paper's interval is this narrow",
@@ -25,8 +27,8 @@ def tables(results: dict[str, Any]) -> list[str]:
     return [
         _costs(results, "rejections", 1.0, 0),
         _costs(results, "seconds", 1e3, 2),
-        _excesses(results["probabilities"]),
-        _levels(results["bounds"]),
+        _excesses(results["numbers"]["probabilities"]),
+        _levels(results["numbers"]["bounds"]),
     ]
 
 
@@ -46,10 +48,10 @@ def _costs(results: dict[str, Any], key: str, unit: float, digits: int) -> str:
         stopped = f"; {one['n_censored']} stopped" if one["n_censored"] else ""
         return f"{middle} ({low} to {high}){stopped}"
 
-    found = results["compare"]
+    found = joined(results)
     rows = [
         [label, *(cell(found[count][name]) for count in found)]
-        for name, label in results["labels"].items()
+        for name, label in results["setting"]["labels"].items()
     ]
     return _table(["", *(f"J = {count}" for count in found)], rows)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ribp.version import __version__
 
 if TYPE_CHECKING:
-    from ribp import counts, datasets, testing
+    from ribp import counts, datasets, plots, testing
     from ribp.estimators import IndianBuffet, RestrictedIBP, load
     from ribp.measures import (
         BetaProcess,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "counts": "ribp.counts",
     "datasets": "ribp.datasets",
+    "plots": "ribp.plots",
     "testing": "ribp.testing",
     "IndianBuffet": "ribp.estimators",
     "RestrictedIBP": "ribp.estimators",
@@ -79,6 +80,7 @@ __all__ = [
     "log_esp",
     "normalised_log_odds",
     "odds",
+    "plots",
     "prior_predictive",
     "simulate",
     "testing",

@@ -342,8 +342,8 @@ class RestrictedIBP(_Features):
     ----------
     method
         "gibbs" (the default: mixes best), "gibbs-rows" (many rows, or counts), "augmented" (small
-        problems, no truncation), "structured" (variational, exact counts) or "hybrid" (the
-        paper's variational method).
+        problems, no truncation), "structured" (variational, exact counts), "stochastic" (the same
+        in batches, for very many rows) or "hybrid" (the paper's variational method).
     max_features
         The largest number of features, or "auto" to find out.
     counts
@@ -404,7 +404,8 @@ class RestrictedIBP(_Features):
     """
 
     _METHODS: ClassVar[dict[str, str]] = {
-        name: name for name in ("gibbs", "gibbs-rows", "augmented", "structured", "hybrid")
+        name: name
+        for name in ("gibbs", "gibbs-rows", "augmented", "structured", "stochastic", "hybrid")
     }
 
     def __init__(

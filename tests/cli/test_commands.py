@@ -126,6 +126,15 @@ def test_resume_after_a_stop_at_any_moment(ribp, run):
     assert json.loads(ribp("summary", run, "--json")[1])["features"] == whole["features"]
 
 
+def test_a_stochastic_fit(ribp, table, tmp_path):
+    run = tmp_path / "run"
+    command = ["fit", table, "--counts", "column:k", "--method", "stochastic", "--out", run]
+    assert ribp(*command, *QUICK)[0] == 0
+    code, out, _ = ribp("summary", run)
+    assert code == 0
+    assert "stochastic" in out
+
+
 def test_nothing_is_overwritten_unasked(ribp, run, table, tmp_path):
     code, _, err = ribp("fit", table, "--counts", "column:k", "--out", run, *QUICK)
     assert code == 1
@@ -169,6 +178,61 @@ def test_compare(ribp, table):
     assert found["restricted"]["features"] == 4
 
 
+def test_compare_a_run_and_report_it(ribp, made, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(made, run)
+    code, out, _ = ribp("compare", run)
+    assert code == 0
+    assert f"ribp report {run}" in out
+    found = json.loads((run / "compare.json").read_text())["models"]
+    assert set(found) == {"restricted", "unrestricted"}
+    held_out = json.loads(ribp("summary", run, "--json")[1])["held_out"]
+    assert found["restricted"]["log_density"] == pytest.approx(held_out["mean"])
+    code, out, _ = ribp("report", run)
+    assert code == 0
+    assert str(run / "report.html") in out
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert f"{held_out['mean']:.3f}" in page
+    assert "unrestricted" in page
+    assert "--counts column:k" in page
+    assert ">p0" in page or " p0" in page or "p1" in page
+
+
+def test_reports_elsewhere_without_rows_or_data(ribp, made, table, tmp_path):
+    target = tmp_path / "page.html"
+    said = json.loads(ribp("report", made, "--out", target, "--no-data", "--json")[1])
+    assert said["report"] == str(target)
+    assert said["warnings"] == []
+    assert "rows that show it best" not in target.read_text(encoding="utf-8")
+    code, _, err = ribp("report", made, "--out", target)
+    assert code == 1
+    assert "--overwrite" in err
+    run = tmp_path / "moved"
+    shutil.copytree(made, run)
+    config = json.loads((run / "config.json").read_text())
+    config["source"]["path"] = str(tmp_path / "gone.csv")
+    (run / "config.json").write_text(json.dumps(config))
+    code, out, _ = ribp("report", run, "--shape", "2x4")
+    assert code == 0
+    assert "gone.csv" in out
+    code, _, err = ribp("report", run, "--shape", "3x3")
+    assert code == 2
+    assert "--shape" in err
+
+
+def test_data_that_have_changed_since_the_run(ribp, made, table, tmp_path):
+    run, other = tmp_path / "run", tmp_path / "data.csv"
+    shutil.copytree(made, run)
+    other.write_text(table.read_text().replace("p0,", "p0,1"))
+    config = json.loads((run / "config.json").read_text())
+    config["source"]["path"] = str(other)
+    (run / "config.json").write_text(json.dumps(config))
+    for command in ("compare", "resume"):
+        code, _, err = ribp(command, run)
+        assert code == 1
+        assert "has changed since" in err
+
+
 # What goes wrong
 
 
@@ -188,6 +252,8 @@ def test_compare(ribp, table):
         (["fit", "DATA", "--out", "OUT", "--likelihood", "poisson"], 2, "gibbs-rows"),
         (["fit", "DATA", "--out", "OUT", "--seed", "-1"], 2, "--seed"),
         (["summary", "nowhere"], 1, "not a run"),
+        (["report", "nowhere"], 1, "not a run"),
+        (["compare", ".", "--counts", "exactly(1)"], 2, "--counts"),
         (["resume", "nowhere"], 1, "not a run"),
         (["transform", "nowhere", "DATA", "--out", "z.csv"], 1, "not a run"),
         (["simulate", "--rows", "3", "--counts", "exactly(2)", "--out", "r.txt"], 2, "--out"),

@@ -65,6 +65,13 @@ def test_rows_and_back(fitted):
         fitted.decode(X[:2], counts=[6, 6])
 
 
+@pytest.mark.parametrize("method", ["structured", "stochastic", "hybrid"])
+def test_variational_methods_find_the_same(method):
+    found = model(method=method, n_warmup=60).fit(X, counts=ONES)
+    assert matched(found.decode(X, counts=ONES)) > 0.98
+    assert found.result_.tree["posterior"]["log_joint"].shape == (2, 30)
+
+
 def test_transform_knows_one_row_at_a_time(fitted):
     whole = fitted.transform(X, counts=ONES)
     order = np.random.default_rng(0).permutation(80)

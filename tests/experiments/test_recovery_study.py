@@ -12,6 +12,7 @@ from experiments.recovery import run
 from experiments.recovery.cases import NAMES, load
 
 from ribp.mcmc.start import Schedule
+from ribp.testing.recovery import alike, f1
 
 pytestmark = pytest.mark.jit
 
@@ -27,11 +28,11 @@ def test_cases(name):
 
 def test_scores():
     truth = np.array([[1, 0], [1, 0], [0, 1]])
-    assert run._f1(truth[:, ::-1].astype(bool), truth) == 1.0
-    assert run._f1(np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0]], bool), truth) == pytest.approx(2 / 3)
+    assert f1(truth[:, ::-1].astype(bool), truth) == 1.0
+    assert f1(np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0]], bool), truth) == pytest.approx(2 / 3)
     features = np.array([[1.0, 0, 0, 2], [0, 1, 0, 0]])
-    assert run._alike(-features[::-1], features) == 2
-    assert run._alike(np.array([[0.0, 0, 1, 0], [0, 1, 0, 0]]), features) == 1
+    assert alike(-features[::-1], features) == 2
+    assert alike(np.array([[0.0, 0, 1, 0], [0, 1, 0, 0]]), features) == 1
 
 
 def test_a_quick_run():
@@ -39,3 +40,11 @@ def test_a_quick_run():
     assert 0.5 < found.f1 <= 1.0
     assert found.truth_f1 > 0.95
     assert found.features >= 12
+
+
+def test_scores_of_nothing_and_of_constants():
+    truth = np.array([[1.0, 2, 3], [3, 2, 2]])
+    assert alike(np.zeros((0, 3)), truth) == 0
+    assert alike(np.ones((2, 3)), truth) == 0
+    assert f1(np.zeros((4, 0)), np.ones((4, 2))) == 0.0
+    assert f1(np.zeros((4, 1)), np.zeros((4, 2))) == 0.0

@@ -28,9 +28,20 @@ def folder(tmp_path_factory):
     return out
 
 
+def read(path):
+    """Return results with numbers and times at the top."""
+    whole = json.loads(path.read_text())
+    times = whole["timing"]["compare"]
+    found = {
+        count: {name: one | times[count][name] for name, one in samplers.items()}
+        for count, samplers in whole["numbers"]["compare"].items()
+    }
+    return whole | whole["numbers"] | {"compare": found}
+
+
 @pytest.fixture(scope="module")
 def quick(folder):
-    return json.loads((folder / "results.json").read_text())
+    return read(folder / "results.json")
 
 
 @pytest.fixture(params=["quick", "full"])
@@ -38,7 +49,7 @@ def results(request):
     """Return what a quick run found now, and what is stored."""
     if request.param == "quick":
         return request.getfixturevalue("quick")
-    return json.loads((ROOT / "experiments/simulation/results/results.json").read_text())
+    return read(ROOT / "experiments/simulation/results/results.json")
 
 
 def test_it_writes_results_and_pictures_and_nothing_else(folder):
@@ -83,11 +94,15 @@ def test_every_sampler_and_count_has_all_its_draws(results):
             assert one["n_censored"] == sum(one["censored"])
 
 
+def test_numbers_hold_no_times(results):
+    assert "seconds" not in json.dumps(results["numbers"])
+
+
 def test_quick_study_says_what_made_it(quick):
     assert quick["quick"]
     assert quick["setting"]["max_proposals"] == QUICK_LIMIT
-    assert set(quick["versions"]) == {"python", "numpy", "numba", "ribp"}
-    assert 0 < quick["minutes"] < 2
+    assert set(quick["versions"]) == {"python", "numpy", "scipy", "numba", "ribp"}
+    assert 0 < quick["timing"]["minutes"] < 2
 
 
 def test_censored_draws_are_at_the_limit_and_beyond_the_quartiles(results):

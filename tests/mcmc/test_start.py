@@ -96,7 +96,7 @@ def test_more_rows_than_the_search_takes(monkeypatch):
 def test_chords_are_found():
     """One seed of the recovery study (`experiments/recovery`)."""
     chords = load_chords()
-    data = complete(scaled(np.sqrt(chords.spectra)))
+    data = complete(scaled(chords.spectra))
     model = Model(counts.as_row_counts(chords.counts, 232), 24, LinearGaussian())
     rng = np.random.default_rng(0)
     state = after(rng, model, start.best_start(rng, model, data, 2), data, "gibbs", 10)

@@ -51,6 +51,7 @@ def case(name):
         "augmented": ("augmented", Model(EXACT, 8, LinearGaussian(), mass=2.0), full),
         "buffet": ("buffet", BuffetModel(ROWS, LinearGaussian()), holes),
         "structured": ("structured", Model(LEARNED, 6, LinearGaussian(background=True)), holes),
+        "stochastic": ("stochastic", Model(LEARNED, 6, LinearGaussian(background=True)), holes),
         "hybrid": ("hybrid", Model(EXACT, 6, LinearGaussian()), full),
         "buffet-variational": ("buffet-variational", FINITE, holes),
         "buffet-hybrid": ("buffet-hybrid", FINITE, full),
@@ -58,7 +59,7 @@ def case(name):
 
 
 SAMPLED = ["gibbs", "gibbs, learned", "gibbs-rows", "poisson", "augmented", "buffet"]
-NAMES = [*SAMPLED, "structured", "hybrid", "buffet-variational", "buffet-hybrid"]
+NAMES = [*SAMPLED, "structured", "stochastic", "hybrid", "buffet-variational", "buffet-hybrid"]
 
 
 def run(name, plan, chains=None, checkpoint=None, n_jobs=2, progress=None):

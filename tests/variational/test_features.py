@@ -79,7 +79,7 @@ class Case:
         t = self.likelihood.relative_scale(parameters)
         value = part.expected_log_likelihood(self.sums(), factor, parameters.noise_scale)
         value -= part.feature_divergence(factor, parameters.noise_scale, t)
-        return value + part.scales_log_prior(self.likelihood, parameters)
+        return value + self.likelihood.scales_log_prior(parameters)
 
 
 @every_kind
@@ -91,12 +91,15 @@ def test_expected_log_likelihood(kind):
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("few", [0.0, 2.0])
 @every_kind
-def test_row_terms(kind):
+def test_row_terms(kind, few, monkeypatch):
     """b.z - z'Gz/2 is the expected log likelihood, up to a constant of the row."""
+    monkeypatch.setattr(part, "_FEW", few)  # columns are added up, or missing ones subtracted
     case = Case(1, **kind)
     noise = case.parameters.noise_scale
-    terms = part.row_terms(case.data, case.factor, noise, kind["background"])
+    given = part.columns(case.factor, noise, case.data.complete)
+    terms = part.row_terms(case.data, given, kind["background"])
     expected = case.each_log_likelihood(case.factor, noise)
     z = all_rows(FEATURES).astype(float)
     assert (terms.place < 0).sum() == case.seen.all(axis=1).sum()
@@ -104,6 +107,17 @@ def test_row_terms(kind):
         gram = terms.gram if terms.place[n] < 0 else terms.own[terms.place[n]]
         found = z @ terms.linear[n] - 0.5 * np.einsum("ri,ij,rj->r", z, gram, z)
         np.testing.assert_allclose(found - found[0], expected[n] - expected[n, 0], atol=1e-10)
+
+
+@pytest.mark.parametrize("few", [0.0, 2.0])
+def test_pairs_of_missing_columns(few, monkeypatch):
+    monkeypatch.setattr(part, "_FEW", few)
+    rng = np.random.default_rng(3)
+    observed, own, weights = rng.random((5, 4)) < 0.5, rng.normal(size=(5, 3, 3)), rng.random(5)
+    found = part.missing_pairs(observed, own, weights)
+    expected = np.einsum("nd,n,nij->dij", ~observed, weights, own)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+    assert part.missing_pairs(observed[:0], own[:0], weights[:0]).shape == (4, 3, 3)
 
 
 @every_kind

@@ -15,7 +15,6 @@ from ribp.model import Model
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value
 from ribp.variational import features, point_weights, structured
-from ribp.variational.structured_rows import distinct_rows
 
 KINDS = [
     {},
@@ -101,16 +100,17 @@ def test_no_part_of_an_update_lowers_the_bound(kind):
 
         for _ in range(3):
             swept = structured._sweep(state, model, data)
+            totals = swept.totals
             state = keep(state._replace(
                 row_log_odds=swept.row_log_odds, count_terms=swept.count_terms
             ))  # fmt: skip
-            state = keep(state._replace(law_counts=swept.law_counts))
+            state = keep(state._replace(law_counts=totals.law_counts))
             noise, t = state.parameters.noise_scale, likelihood.relative_scale(state.parameters)
-            factor = features.update_features(swept.sums, state.features, noise, t, full=True)
+            factor = features.update_features(totals.sums, state.features, noise, t, full=True)
             state = keep(state._replace(features=factor))
-            scales = features.update_scales(likelihood, swept.sums, factor, state.parameters)
+            scales = features.update_scales(likelihood, totals.sums, factor, state.parameters)
             state = keep(state._replace(parameters=scales))
-            sizes, histogram = swept.means.sum(axis=0), swept.law_counts.sum(axis=0)
+            sizes, histogram = totals.sizes, totals.law_counts.sum(axis=0)
             fresh = point_weights.update(model, structured.weights_of(state), sizes, histogram)
             state = keep(state._replace(**fresh._asdict()))
         assert np.diff(bounds).min() > -1e-9
@@ -237,20 +237,6 @@ def test_the_gradient_vanishes_at_the_end(seed):
 
 
 # Rows that are alike, threads, draws, errors
-
-
-def test_rows_that_are_alike_are_computed_once():
-    rng = np.random.default_rng(4)
-    values = rng.normal(size=(4, 3))[[0, 1, 0, 2, 0, 1, 3]]
-    which = np.array([0, 0, 0, 0, 1, 0, 0])
-    first, inverse, number = distinct_rows(complete(values), which)
-    assert first.tolist() == [0, 1, 3, 4, 6]
-    assert inverse.tolist() == [0, 1, 0, 2, 3, 1, 4]
-    assert number.tolist() == [2, 2, 1, 1, 1]
-    observed = np.ones(values.shape, bool)
-    observed[2, 0] = False
-    first, *_ = distinct_rows(Data(values, observed), which)
-    assert first.tolist() == [0, 1, 2, 3, 4, 6]
 
 
 def repeated(times):

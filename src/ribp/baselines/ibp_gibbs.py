@@ -6,19 +6,22 @@ Rows are drawn with features and weights integrated out (`ribp.kernels.rows_buff
 features is not limited. Given K dishes in N rows, alpha ~ Gamma(1 + K, 1 + sum_j c/(c+j-1)). The
 state is that of the other samplers, its features those that some row has; the log-odds are drawn
 from Beta(m_i, c + N - m_i), the law of the weights given the rows.
+
+A chain begins at the best of several short ones, some grown, some annealed (`ribp.mcmc.growth`).
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.mcmc import rows_buffet
+from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.mcmc.growth import Buffet, annealed, grown
 from ribp.mcmc.start import Tick, no_tick
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
@@ -27,6 +30,8 @@ from ribp.rng import kernel_seed
 __all__ = ["BuffetModel", "best_start", "start", "update"]
 
 _GROWING = 40  # sweeps of a chain before it is compared with others
+_SETTLING = 20  # of one that was annealed
+_HEATS = (None, 0.5, 1.0)  # where annealing begins, in units of the spread of the data; in turns
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class BuffetModel:
         mass = self.mass or float(rng.standard_exponential())
         rows = self.draw_rows(rng, mass)
         parameters = self.likelihood.draw_prior(rng, rows.shape[1], dims)
-        state = self._state(rng, rows, mass, parameters, 0)
+        state = self.with_weights(rng, self.buffet.state(rows, mass, parameters))
         return state, self.likelihood.draw_data(rng, rows, parameters)
 
     def draw_rows(self, rng: np.random.Generator, mass: float) -> Rows:
@@ -63,68 +68,57 @@ class BuffetModel:
 
     def log_joint(self, state: State, data: Data) -> float:
         """Return log p(X, Z, log alpha, scales), Z up to the order of its columns."""
-        c, n = self.concentration, self.n_rows
-        sizes = state.rows.sum(axis=0)
-        each = [
-            math.lgamma(m) + math.lgamma(n - m + c) - math.lgamma(n + c) for m in sizes.tolist()
-        ]
-        _, repeats = np.unique(state.rows, axis=1, return_counts=True)
-        value = (
-            sizes.size * math.log(c * state.mass)
-            + sum(each)
-            - state.mass * rows_buffet.harmonic(n, c)
-        )
-        value -= sum(math.lgamma(k + 1) for k in repeats.tolist())
-        value = float(value)
-        if self.mass is None:
-            value += math.log(state.mass) - state.mass
-        return value + self.likelihood.log_joint(data, state.rows, state.parameters)
+        return self.buffet.log_joint(state, data)
 
-    def _state(
-        self,
-        rng: np.random.Generator,
-        rows: Rows,
-        mass: float,
-        parameters: GaussianParameters,
-        number: int,
-    ) -> State:
-        sizes = rows.sum(axis=0)
+    @property
+    def buffet(self) -> Buffet:
+        """The buffet with weights integrated out."""
+        return Buffet(self.likelihood, self.mass, self.concentration)
+
+    def with_weights(self, rng: np.random.Generator, state: State) -> State:
+        """Return a state with the weights drawn given its rows."""
+        sizes = state.rows.sum(axis=0)
         missing = self.concentration + self.n_rows - sizes
         log_odds = beta_log_odds_variates(rng, sizes, missing, sizes.size)
-        no_laws = np.zeros((0, sizes.size + 1))
-        return State(rows, log_odds, mass, self.concentration, no_laws, parameters, number)
-
-
-def start(rng: np.random.Generator, model: BuffetModel, data: Data) -> State:
-    """Return a state without any features, all spread taken for noise: rows ask for features."""
-    rows = np.zeros((model.n_rows, 0), np.int8)
-    parameters = rows_buffet.featureless(rng, model.likelihood, data)
-    return model._state(rng, rows, model.mass or 1.0, parameters, 0)
+        return state._replace(log_odds=log_odds, count_log_probs=np.zeros((0, sizes.size + 1)))
 
 
 def best_start(
     rng: np.random.Generator,
     model: BuffetModel,
     data: Data,
-    n_starts: int = 4,
+    n_starts: int = 5,
     tick: Tick = no_tick,
 ) -> State:
-    """Return the one of several short chains from `start` that ends at the highest log joint."""
-    ends = []
-    for done in range(n_starts):
-        state, seed = start(rng, model, data), kernel_seed(rng)
-        for _ in range(_GROWING):
-            tick(done, n_starts)
-            state = update(rng, seed, state, model, data)
-        ends.append(state._replace(number=0))
+    """Return the one of several short chains that ends at the highest log joint."""
+    ends = [
+        start(rng, model, data, _HEATS[done % len(_HEATS)], partial(tick, done, n_starts))
+        for done in range(n_starts)
+    ]
     return max(ends, key=lambda state: model.log_joint(state, data))
+
+
+def start(
+    rng: np.random.Generator,
+    model: BuffetModel,
+    data: Data,
+    heat: float | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> State:
+    """Return the end of a short chain: annealed from a heat, or grown if it is None."""
+    buffet, seed = model.buffet, kernel_seed(rng)
+    if heat is None:
+        state = grown(rng, buffet, data, _GROWING, tick)
+    else:
+        state = annealed(rng, buffet, data, heat, tick)
+        for _ in range(_SETTLING):
+            tick()
+            state = buffet.update(rng, seed, state, data)
+    return model.with_weights(rng, state)._replace(number=0)
 
 
 def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: BuffetModel, data: Data
 ) -> State:
     """Make one sweep over everything."""
-    rows = rows_buffet.update(rng, seed, state, model.likelihood, data)
-    mass = model.mass or rows_buffet.draw_mass(rng, len(rows), rows.shape[1], model.concentration)
-    parameters = model.likelihood.update(rng, data, rows, state.parameters)
-    return model._state(rng, rows, mass, parameters, state.number + 1)
+    return model.with_weights(rng, model.buffet.update(rng, seed, state, data))

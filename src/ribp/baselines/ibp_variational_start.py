@@ -84,7 +84,7 @@ def _annealed(
     rng: np.random.Generator, model: FiniteBuffetModel, data: Data, tick: Callable[[], None]
 ) -> BuffetState:
     likelihood, (n_rows, dims) = model.likelihood, data.values.shape
-    spread = _spread(data, likelihood.background)
+    spread = likelihood.spread(data)
     held = replace(model, likelihood=replace(likelihood, noise_scale=1.0, feature_scale=1.0))
 
     def at(noise: float) -> GaussianParameters:
@@ -101,13 +101,6 @@ def _annealed(
         tick()
         state = improve(state._replace(parameters=at(share * spread)), held, data, 1)
     return state._replace(parameters=_fixed_again(likelihood, state.parameters))
-
-
-def _spread(data: Data, background: bool) -> float:
-    """Return the standard deviation of observed entries, around their column's mean if need be."""
-    values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
-    around = np.nanmean(values, axis=0) if background else np.nanmean(values)
-    return float(np.sqrt(np.nanmean((values - around) ** 2))) or 1.0
 
 
 def _fixed_again(likelihood: LinearGaussian, parameters: GaussianParameters) -> GaussianParameters:

@@ -32,8 +32,9 @@ def fit(
     seed: int | None,
     overwrite: bool,
     as_json: bool,
+    show: bool = True,
 ) -> None:
-    """Fit a file and keep everything in the folder `out`."""
+    """Fit a file and keep everything in the folder `out`; the summary is printed if `show`."""
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     source = read_source(path, counts, holdout, seed)
     options = options | {"random_state": seed}
@@ -47,18 +48,17 @@ def fit(
     folder.log(f"fit {path} with seed {seed}")
     with _logged(folder):
         _run(model, source, folder, False if as_json else "auto")
-    _finish(folder, model, source, as_json)
+    _finish(folder, model, source, as_json, show)
 
 
 def resume(out: Path, *, n_draws: int | None, as_json: bool) -> None:
     """Go on with the run in a folder, and write its result."""
     folder = RunFolder(out)
     config = folder.config()
-    asked, options = config["source"], config["estimator"]
+    source = folder.source()
     try:
-        source = read_source(asked["path"], asked["counts"], asked["holdout"], asked["seed"])
-        model = estimators.RestrictedIBP(**options)
-    except (KeyError, TypeError):
+        model = estimators.RestrictedIBP(**config["estimator"])
+    except TypeError:
         raise StorageError(
             out / "config.json", "asks for settings that ribp does not know", "Fit again."
         ) from None
@@ -83,18 +83,21 @@ def _run(model: Any, source: Source, folder: RunFolder, progress: Any) -> None:
     model.set_params(progress="auto", checkpoint=None)
 
 
-def _finish(folder: RunFolder, model: Any, source: Source, as_json: bool) -> None:
+def _finish(
+    folder: RunFolder, model: Any, source: Source, as_json: bool, show: bool = True
+) -> None:
     """Write the result and show it."""
     model.save(folder.result, overwrite=True)
     result: Result = model.result_
     folder.log(f"done: {result.n_chains} chains of {result.n_draws} draws")
-    scores = None
-    if source.hidden.any():
-        scores = result.held_out_log_density(source.values, source.hidden)
-    show_summary(result, as_json, scores, folder.path)
+    if show:
+        scores = None
+        if source.hidden.any():
+            scores = result.held_out_log_density(source.values, source.hidden)
+        show_summary(result, as_json, scores, folder.path)
     if result.interrupted:
         _stopped(folder)
-    if not as_json:
+    if show and not as_json:
         say(f"Saved in {folder.path}. Look again with: ribp summary {folder.path}")
 
 

@@ -34,7 +34,9 @@ CountsOption = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
-Method = Annotated[str, typer.Option(help="gibbs, gibbs-rows, augmented, structured or hybrid.")]
+Method = Annotated[
+    str, typer.Option(help="gibbs, gibbs-rows, augmented, structured, stochastic or hybrid.")
+]
 MaxFeatures = Annotated[str, typer.Option(help="Largest number of features, or auto.")]
 LikelihoodOption = Annotated[str, typer.Option(help="gaussian, or poisson for counts.")]
 Background = Annotated[
@@ -159,7 +161,10 @@ def simulate(
 
 @app.command()
 def compare(
-    data: Data,
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="A file; or the folder of a run made with --holdout."),
+    ],
     counts: CountsOption = None,
     method: Method = "gibbs",
     max_features: MaxFeatures = "auto",
@@ -179,10 +184,53 @@ def compare(
 
 
 @app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("ribp-demo"),
+def report(
+    run: Run,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; report.html in the run if left out.")
+    ] = None,
+    no_data: Annotated[
+        bool, typer.Option("--no-data", help="Leave names and numbers of rows out of the page.")
+    ] = False,
+    shape: Annotated[
+        str | None, typer.Option(help="HEIGHTxWIDTH, where a row of the data is an image.")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
 ) -> None:
-    """Show the law of a row on a small example, beside brute force, with a picture."""
+    """Make one HTML page that shows what a run found, and whether to trust it."""
+    from ribp.cli.report import report as make
+
+    make(run, out, show_rows=not no_data, shape=shape, overwrite=overwrite, as_json=json)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="An experiment, or all.", show_default=False)
+    ] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="Small runs, minutes in all.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Say what there is, and stop.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of data files; the variable RIBP_DATA says it too.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for what is found.")] = Path("reproduced"),
+) -> None:
+    """Run the experiments behind the evaluation pages again (from the source tree)."""
+    from ribp.cli.reproduce import list_experiments
+    from ribp.cli.reproduce import reproduce as run
+
+    if list_:
+        list_experiments()
+    else:
+        run(name, quick=quick, data=data, out=out)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("ribp-demo"),
+) -> None:
+    """Find the notes of 232 piano chords, beside other models, and make a report."""
     from ribp.cli.demo import run
 
     run(out)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ribp.cli.count_options import count_columns, counts_from
 from ribp.cli.files import read_data
 from ribp.cli.run_folder import RunFolder
@@ -16,17 +14,15 @@ from ribp.errors import InputError, StorageError
 from ribp.estimators import load
 from ribp.likelihoods.door import as_data
 
-__all__ = ["summary", "transform"]
+__all__ = ["fitted", "summary", "transform"]
 
 
 def summary(run: Path, *, as_json: bool) -> None:
     """Print the summary of a run."""
-    folder, model = RunFolder(run), _fitted(run)
-    scores = None
-    hidden = folder.path / "holdout.npz"
-    if hidden.exists():
-        scores = _held_out(hidden, model.result_)
-    show_summary(model.result_, as_json, scores, run)
+    folder, result = RunFolder(run), fitted(run).result_
+    hidden = folder.hidden((result.settings["n_rows"], result.settings["n_dims"]))
+    scores = None if hidden is None else result.held_out_log_density(*hidden)
+    show_summary(result, as_json, scores, run)
 
 
 def transform(
@@ -40,7 +36,7 @@ def transform(
     as_json: bool,
 ) -> None:
     """Write which features the rows of a file have: probabilities, or 0 and 1."""
-    model = _fitted(run)
+    model = fitted(run)
     check_target(out, overwrite)
     aside = () if counts is None else count_columns(counts)
     file = read_data(path, exclude=aside)
@@ -60,7 +56,7 @@ def transform(
         say(f"{len(found)} rows, {found.shape[1]} features: {out}")
 
 
-def _fitted(run: Path) -> Any:
+def fitted(run: Path) -> Any:
     """Return the estimator of a run."""
     folder = RunFolder(run)
     folder.config()
@@ -72,18 +68,6 @@ def _fitted(run: Path) -> Any:
     if not hasattr(model, "result_"):
         raise StorageError(folder.result, "is not of this run", "Fit again.")
     return model
-
-
-def _held_out(path: Path, result: Any) -> Any:
-    shape = (result.settings["n_rows"], result.settings["n_dims"])
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-            mask, values = np.zeros(shape, bool), np.zeros(shape)
-            mask[found["rows"], found["columns"]] = True
-            values[found["rows"], found["columns"]] = found["values"]
-    except Exception:  # whatever is wrong with it, it is of no use
-        raise StorageError(path, "is damaged", "Fit again.") from None
-    return result.held_out_log_density(values, mask)
 
 
 def _check_columns(model: Any, names: list[str] | None, n_dims: int, path: Path) -> None:

@@ -4,6 +4,8 @@
     holdout.npz     entries that were hidden from the fit, if any
     checkpoints/    where chains are
     result.nc       the result, once there is one
+    compare.json    how other models did on the hidden entries, after ribp compare RUN
+    report.html     a page that shows it all, after ribp report
     log.txt         what was said, with times
 
 A folder that is not a run is never written to, and a run only with --overwrite.
@@ -18,18 +20,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ribp.checks import FloatArray
 from ribp.cli.count_options import count_columns, counts_from
 from ribp.cli.files import read_data
 from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.door import as_data
+from ribp.running.checkpoint import Checkpoint, digest
 from ribp.running.files import read_described, write_atomically, write_described
 
 __all__ = ["RunFolder", "Source", "read_source"]
 
 SCHEMA = 1
 _KIND = "ribp run"
+_COMPARISON = "ribp comparison"
 
 
 class Source(NamedTuple):
@@ -108,7 +113,7 @@ class RunFolder:
             )
         self.config()  # it is a run of ours
         shutil.rmtree(self.checkpoints, ignore_errors=True)
-        for name in ("result.nc", "holdout.npz", "log.txt"):
+        for name in ("result.nc", "holdout.npz", "compare.json", "report.html", "log.txt"):
             (self.path / name).unlink(missing_ok=True)
 
     def config(self) -> dict[str, Any]:
@@ -123,6 +128,22 @@ class RunFolder:
             raise StorageError(path, "lacks what was asked", "Fit again into a new folder.")
         return found
 
+    def source(self) -> Source:
+        """Read the data again; they must be those that were fitted."""
+        asked = self.config()["source"]
+        try:
+            found = read_source(asked["path"], asked["counts"], asked["holdout"], asked["seed"])
+        except (KeyError, TypeError):
+            raise StorageError(
+                self.path / "config.json", "asks for settings that ribp does not know", "Fit again."
+            ) from None
+        checkpoint = Checkpoint(self.checkpoints)
+        if checkpoint.exists() and checkpoint.settings().get("data") != digest(found.data):
+            raise StorageError(
+                Path(asked["path"]), f"has changed since the run in {self.path}", "Fit again."
+            )
+        return found
+
     def write_hidden(self, source: Source) -> None:
         """Write which entries are hidden, and their values."""
         rows, columns = np.nonzero(source.hidden)
@@ -131,6 +152,35 @@ class RunFolder:
             self.path / "holdout.npz",
             lambda file: np.savez(file, rows=rows, columns=columns, values=values),
         )
+
+    def hidden(self, shape: tuple[int, int]) -> tuple[FloatArray, BoolArray] | None:
+        """Return values and places of hidden entries, shape (rows, dims) each, if there are any."""
+        path = self.path / "holdout.npz"
+        if not path.exists():
+            return None
+        mask, values = np.zeros(shape, bool), np.zeros(shape)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+                mask[found["rows"], found["columns"]] = True
+                values[found["rows"], found["columns"]] = found["values"]
+        except Exception:  # whatever is wrong with it, it is of no use
+            raise StorageError(path, "is damaged", "Fit again.") from None
+        return values, mask
+
+    def write_comparison(self, models: dict[str, Any]) -> None:
+        """Write how models did on the hidden entries."""
+        write_described(self.path / "compare.json", _COMPARISON, SCHEMA, {"models": models})
+
+    def comparison(self) -> dict[str, Any] | None:
+        """Return how models did on the hidden entries; None if they were not compared."""
+        path = self.path / "compare.json"
+        found = read_described(path, _COMPARISON, SCHEMA)
+        if found is None:
+            return None
+        models = found.get("models")
+        if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
+            raise StorageError(path, "is damaged", "Compare again: ribp compare RUN.")
+        return models
 
     def log(self, text: str) -> None:
         """Add a line to the log; a log that cannot be written is not worth an error."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ribp.checks import FloatArray
+from ribp.posterior.held_out import score
 from ribp.results import Result
 
 __all__ = ["print_json", "say", "show_summary"]
@@ -53,7 +54,7 @@ def show_summary(
                 "warnings": found.warnings,
                 "notes": found.notes,
                 "interrupted": result.interrupted,
-                "held_out": None if scores is None else _held_out(scores),
+                "held_out": None if scores is None else score(scores)._asdict(),
             }
         )
         return
@@ -61,18 +62,9 @@ def show_summary(
     say("")
     say(str(found))
     if scores is not None:
-        held = _held_out(scores)
+        held = score(scores)
         say("")
         say(
-            f"Held out: {held['entries']} entries, mean log density {held['mean']:.4f}"
-            f" (standard error {held['standard_error']:.4f})"
+            f"Held out: {held.entries} entries, mean log density {held.mean:.4f}"
+            f" (standard error {held.standard_error:.4f})"
         )
-
-
-def _held_out(scores: FloatArray) -> dict[str, float]:
-    spread = float(scores.std(ddof=1)) if scores.size > 1 else math.nan
-    return {
-        "entries": int(scores.size),
-        "mean": float(scores.mean()),
-        "standard_error": spread / math.sqrt(scores.size),
-    }

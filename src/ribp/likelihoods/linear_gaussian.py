@@ -113,6 +113,17 @@ class LinearGaussian:
         put_known(self.known, parameters.features)
         return parameters
 
+    def spread(self, data: Data) -> float:
+        """Return the standard deviation of what was seen, around column means with a background."""
+        values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
+        seen = ~np.isnan(values)
+        if not seen.any():
+            return 1.0
+        total = np.where(seen, values, 0.0).sum(axis=0)
+        means = total / np.maximum(seen.sum(axis=0), 1)
+        centre = means if self.background else total.sum() / seen.sum()
+        return float(np.sqrt(np.mean((values - centre)[seen] ** 2))) or 1.0
+
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
         """Return itself."""
         return self, data
@@ -314,7 +325,7 @@ class LinearGaussian:
         sums: Sums | None = None,
     ) -> float:
         """Return log p(X_observed, scales | Z), the features integrated out."""
-        return self.log_marginal(data, rows, parameters, sums) + self._log_prior(parameters)
+        return self.log_marginal(data, rows, parameters, sums) + self.scales_log_prior(parameters)
 
     def log_marginal(
         self,
@@ -339,7 +350,7 @@ class LinearGaussian:
         log_noise = given.number @ (np.log(noise) + 0.5 * math.log(2.0 * math.pi))
         return float(-log_noise - log_det.sum() - 0.5 * squares)
 
-    def _log_prior(self, parameters: GaussianParameters) -> float:
+    def scales_log_prior(self, parameters: GaussianParameters) -> float:
         """Return the log prior density of the logarithms of the scales that are learned."""
         noise = parameters.noise_scale[:1] if self.shared else parameters.noise_scale
         value = 0.0

@@ -7,6 +7,7 @@ restricted samplers.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import gammaln
 
 from ribp.kernels.rows_buffet import sweep
 from ribp.likelihoods.base import Data, Rows
@@ -14,7 +15,7 @@ from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_collapsed import filled, summarise
 from ribp.model import State
 
-__all__ = ["draw_mass", "featureless", "harmonic", "update"]
+__all__ = ["draw_mass", "featureless", "harmonic", "log_prior", "update"]
 
 _ROOM = 2  # columns for new dishes, to begin with
 
@@ -53,6 +54,15 @@ def featureless(
         spread = float(parameters.noise_scale.mean()) if likelihood.shared else 1.0
         parameters = parameters._replace(feature_scale=spread)
     return parameters
+
+
+def log_prior(rows: Rows, mass: float, concentration: float) -> float:
+    """Return log p(Z | alpha) of a buffet, Z up to the order of its columns; all are in use."""
+    n, c, sizes = len(rows), concentration, rows.sum(axis=0)
+    each = gammaln(sizes) + gammaln(n - sizes + c) - gammaln(n + c)
+    _, repeats = np.unique(rows, axis=1, return_counts=True)
+    total = sizes.size * np.log(c * mass) + each.sum() - gammaln(repeats + 1.0).sum()
+    return float(total - mass * harmonic(n, c))
 
 
 def draw_mass(rng: np.random.Generator, n_rows: int, n_dishes: int, concentration: float) -> float:

@@ -13,7 +13,7 @@ and lowered step by step. Where all rows have the same expected count this has t
 work, and takes more steps.
 
 **Growth.** Where the counts say little (a learned law, a wide one) the unrestricted buffet is run
-from no features at all: rows ask for them one by one.
+from no features at all: rows ask for them one by one (`ribp.mcmc.growth`).
 
 Several starts, of the kinds that suit the count laws, are made, and after a few sweeps the one of
 the highest log joint, less (D/2) log N for each feature in use, is taken. A chain easily puts an
@@ -43,7 +43,8 @@ from ribp.counts.tables import mean_log_probs
 from ribp.kernels import rows_collapsed as kernel
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.mcmc import gibbs, gibbs_rows, rows_buffet
+from ribp.mcmc import gibbs, gibbs_rows
+from ribp.mcmc.growth import Buffet, annealed, grown
 from ribp.mcmc.rows_collapsed import gaussian, summarise
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
@@ -69,15 +70,20 @@ class Schedule(NamedTuple):
     """Least noise while groups enter."""
     cold_sweeps: int = 10
     learning_sweeps: int = 10
-    hot: float = 1.7
-    """Where annealing begins, in units of the size of a feature; `_alone`: with one group only."""
+    hot: tuple[float, ...] = (1.2, 1.7)
+    """Where annealing begins after groups have entered, in units of the size of a feature; starts
+    take turns, since no one heat suits all data."""
     hot_alone: float = 1.0
+    """Where it begins where there is only one group."""
     cool: float = 0.25
     """Where it ends."""
     cool_alone: float = 0.2
     steps: int = 100
     steps_alone: int = 500
     growing_sweeps: int = 60
+    heats: tuple[float | None, ...] = (1.0, None, None, None, 0.5)
+    """Where noise begins while features grow, in units of the overall standard deviation: starts
+    take turns; None for the noise that the rows leave."""
 
 
 DEFAULT = Schedule()
@@ -94,7 +100,7 @@ def best_start(
     rng: np.random.Generator,
     model: Model,
     data: Data,
-    n_starts: int = 5,
+    n_starts: int = 6,
     schedule: Schedule = DEFAULT,
     tick: Tick = no_tick,
 ) -> State:
@@ -125,13 +131,13 @@ def _price(data: Data) -> float:
 def _kinds(model: Model, schedule: Schedule) -> list[Kind]:
     """Return the kinds of starts that suit the laws, the best one first."""
     one_group = np.unique(_centres(model.counts, model.n_features)).size == 1
-    annealed: Kind = partial(_searched, staged=False)
+    annealed: Kind = partial(_searched, hot=None)
     found: list[Kind] = []
     if schedule.staged and not one_group:
-        found += [partial(_searched, staged=True)] * 2
+        found += [partial(_searched, hot=hot) for hot in schedule.hot]
     tables = mean_log_probs(model.counts, model.n_features)
     if (np.isfinite(tables).sum(axis=1) >= _WIDE).all():
-        found += [_grown] * 3
+        found += [partial(_grown, heat=heat) for heat in schedule.heats]
     return [*found, annealed]
 
 
@@ -147,14 +153,16 @@ def _grown(
     data: Data,
     schedule: Schedule,
     tick: Callable[[], None],
+    *,
+    heat: float | None,
 ) -> State:
     """Return a state whose rows come from an unrestricted buffet, made to obey their laws."""
     likelihood, linear = model.likelihood.linearised(data)
     search = _Search(
         rng, replace(model, likelihood=likelihood), linear, _some_rows(rng, len(data.values)),
-        schedule, tick, staged=False,
+        schedule, tick,
     )  # fmt: skip
-    search.grow(linear)
+    search.grow(linear, heat)
     return from_rows(rng, model, data, search.all_rows(linear))
 
 
@@ -165,13 +173,13 @@ def _searched(
     schedule: Schedule,
     tick: Callable[[], None],
     *,
-    staged: bool,
+    hot: float | None,
 ) -> State:
-    """Return a state found by staging, or by annealing alone."""
+    """Return a state found by staging and annealing from there, or by annealing alone."""
     some = _some_rows(rng, len(data.values))
     likelihood, linear = model.likelihood.linearised(data)
     search = _Search(
-        rng, replace(model, likelihood=likelihood), linear, some, schedule, tick, staged=staged
+        rng, replace(model, likelihood=likelihood), linear, some, schedule, tick, hot=hot
     )
     search.enter_groups()
     search.anneal()
@@ -190,7 +198,7 @@ class _Search:
         schedule: Schedule,
         tick: Callable[[], None],
         *,
-        staged: bool,
+        hot: float | None = None,
     ) -> None:
         self.rng, self.model, self.some, self.schedule = rng, model, some, schedule
         self.tick = tick
@@ -204,7 +212,7 @@ class _Search:
         around = self.filled - (self.filled.mean(axis=0) if self.likelihood.background else 0.0)
         wanted = max(int(self.counts[some].sum()), 1)
         self.size = math.sqrt(float((around**2).sum()) / (around.shape[1] * wanted)) or 1.0
-        self.alone = not staged
+        self.hot, self.alone = hot, hot is None
         self.rows: Rows = np.zeros((some.size, model.n_features), np.int8)
         self.log_odds = np.zeros(model.n_features)
 
@@ -230,7 +238,7 @@ class _Search:
     def anneal(self) -> None:
         """Raise the noise and lower it again, with the count laws as they are."""
         plan, alone = self.schedule, self.alone
-        hot = (plan.hot_alone if alone else plan.hot) * self.size
+        hot = (plan.hot_alone if self.hot is None else self.hot) * self.size
         cool = (plan.cool_alone if alone else plan.cool) * self.spread
         counts, at = self.model.counts, np.arange(self.some.size)
         here = RowCounts(counts.laws, counts.index[self.some])
@@ -238,17 +246,14 @@ class _Search:
             laws = mean_log_probs(here, self.model.n_features, self.rows.sum(axis=1))
             self._sweep(at, float(noise), laws, here.index)
 
-    def grow(self, data: Data) -> None:
+    def grow(self, data: Data, heat: float | None) -> None:
         """Let rows ask for features, then bring their counts to what is possible."""
-        here = data.rows(self.some)
-        parameters = rows_buffet.featureless(self.rng, self.likelihood, here)
-        rows, mass = np.zeros((self.some.size, 0), np.int8), 1.0
-        for number in range(self.schedule.growing_sweeps):
-            self.tick()
-            state = State(rows, np.empty(0), mass, 1.0, np.empty(0), parameters, number)
-            rows = rows_buffet.update(self.rng, self.seed, state, self.likelihood, here)
-            mass = rows_buffet.draw_mass(self.rng, len(rows), rows.shape[1], 1.0)
-            parameters = self.likelihood.update(self.rng, here, rows, parameters)
+        here, buffet = data.rows(self.some), Buffet(self.likelihood)
+        if heat is None:
+            found = grown(self.rng, buffet, here, self.schedule.growing_sweeps, self.tick)
+        else:
+            found = annealed(self.rng, buffet, here, heat, self.tick)
+        rows, parameters = found.rows, found.parameters
         popular = np.argsort(-rows.sum(axis=0), kind="stable")[: self.model.n_features]
         self.rows[:, : popular.size] = rows[:, popular]
         self.log_odds = _popularity(self.rows)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray
 from ribp.counts import CountLaw
-from ribp.symmetric import inclusion_probs
+from ribp.symmetric import inclusion_probs, log_esp
 from ribp.testing.exact import all_rows
 
 __all__ = ["flip_matrix", "marginal_draws", "thinned_coins"]
@@ -49,23 +49,45 @@ def marginal_draws(
     return rows
 
 
-def flip_matrix(log_odds: FloatArray, counts: CountLaw, feature: int) -> FloatArray:
-    """Return the transition matrix over `all_rows` of the printed Gibbs step for one entry.
+def flip_matrix(
+    log_odds: FloatArray,
+    counts: CountLaw,
+    feature: int,
+    log_likelihood: FloatArray | None = None,
+    *,
+    printed: bool = True,
+) -> FloatArray:
+    """Return the transition matrix over `all_rows` of the Gibbs step for one entry.
 
     Printed: odds of z_i = 1 are f(k+1)/f(k) * w_i / (sum of w over the features that are off, i
     counted as off). Right: f(k+1)/f(k) * w_i * e_k / e_{k+1}, over ALL features.
+
+    Parameters
+    ----------
+    log_odds, counts
+        The prior of the row.
+    feature
+        The entry, i.
+    log_likelihood
+        log p(x | z) for each of `all_rows`; None for none.
+    printed
+        Whether to take the odds as printed, or the right ones.
     """
     rows = all_rows(log_odds.size)
     w, f = np.exp(log_odds), counts.probs(log_odds.size)
+    ratios = np.exp(np.diff(log_esp(log_odds)))  # e_{k+1} / e_k
+    heights = np.zeros(len(rows)) if log_likelihood is None else log_likelihood
     matrix = np.zeros((len(rows), len(rows)))
     for r, row in enumerate(rows):
         off = r & ~(1 << feature)
+        on = off | (1 << feature)
         k = int(row.sum() - row[feature])
         free = w[(row == 0) | (np.arange(w.size) == feature)].sum()
-        up, down = f[k + 1] * w[feature] / free, f[k]
+        up = f[k + 1] * w[feature] / (free if printed else ratios[k])
+        gain = heights[on] - heights[off]
+        up, down = up * np.exp(min(gain, 0.0)), f[k] * np.exp(min(-gain, 0.0))
         if up + down == 0:
             matrix[r, r] = 1.0
         else:
-            matrix[r, off | (1 << feature)] = up / (up + down)
-            matrix[r, off] = down / (up + down)
+            matrix[r, on], matrix[r, off] = up / (up + down), down / (up + down)
     return matrix

@@ -20,7 +20,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.posterior.convergence import ess_bulk, ess_tail, monte_carlo_error, r_hat
 from ribp.posterior.kept import array
 
-__all__ = ["Diagnostic", "converged", "diagnose"]
+__all__ = ["Diagnostic", "converged", "diagnose", "quantities"]
 
 _PAIRS = 20
 _SEED = 20_150_406
@@ -53,7 +53,7 @@ class Diagnostic(NamedTuple):
 
 def diagnose(tree: xr.DataTree) -> dict[str, Diagnostic]:
     """Return diagnostics of everything that varies, by name."""
-    found = {name: _diagnostic(draws) for name, draws in _quantities(tree)}
+    found = {name: _diagnostic(draws) for name, draws in [*quantities(tree), *_learned(tree)]}
     pairs = [_diagnostic(draws) for draws in _shared(tree)]
     if pairs:
         found[_SHARED] = _worst(pairs)
@@ -110,8 +110,8 @@ def _diagnostic(draws: FloatArray) -> Diagnostic:
     )
 
 
-def _quantities(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:
-    """Yield names and draws, shape (chains, draws)."""
+def quantities(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:
+    """Yield names and draws of single numbers that can be compared, shape (chains, draws)."""
     yield "active_features", array(tree, "posterior", "active_features").astype(np.float64)
     yield "log_joint", array(tree, "posterior", "log_joint")
     for name in ("mass", "concentration", "feature_scale"):
@@ -125,7 +125,6 @@ def _quantities(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:
     mean = histogram @ np.arange(histogram.shape[2]) / histogram[0, 0].sum()
     if np.ptp(mean) > 0.0:
         yield "mean_count", mean
-    yield from _learned(tree)
 
 
 def _learned(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:

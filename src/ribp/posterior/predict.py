@@ -27,7 +27,14 @@ from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.restricted_bernoulli import sample_sets
 
-__all__ = ["decode", "held_out_entries", "impute", "new_rows", "posterior_predictive"]
+__all__ = [
+    "decode",
+    "fitted",
+    "held_out_entries",
+    "impute",
+    "new_rows",
+    "posterior_predictive",
+]
 
 
 def decode(probs: ArrayLike, log_probs: FloatArray, which: IntArray) -> Rows:
@@ -129,6 +136,15 @@ def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[Float
     spread = np.sqrt(variance + squares / len(draws.rows))
     missing = ~data.observed if data.observed.size else np.zeros(data.values.shape, bool)
     return np.where(missing, mean, data.values), np.where(missing, spread, 0.0)
+
+
+def fitted(draws: Draws, rows: IntArray) -> FloatArray:
+    """Return mean_s M_s of some rows, what their features make, shape (rows, dims)."""
+    total = np.zeros((rows.size, draws.parameters[0].features.shape[1]))
+    for at, parameters in enumerate(draws.parameters):
+        z = draws.unpacked(at)[rows].astype(np.float64)
+        total += z @ parameters.features + parameters.background
+    return total / len(draws.parameters)
 
 
 def held_out_entries(

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError
@@ -24,7 +25,8 @@ from ribp.posterior.kept import kept
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
 from ribp.posterior.new_rows import NewRows, weigh_rows
-from ribp.posterior.predictive_checks import Checks, checks
+from ribp.posterior.predictive_checks import Checks
+from ribp.posterior.predictive_checks import checks as predictive_checks
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.results import exchange, settings, store
 from ribp.results.schema import problem
@@ -236,6 +238,14 @@ class Result:
         """Return mean and standard deviation of all entries of the fitted data."""
         return predict.impute(self.draws(), self.model.likelihood, data)
 
+    def fitted(self, rows: ArrayLike | None = None) -> FloatArray:
+        """Return what the features of fitted rows make of them, shape (rows, dims)."""
+        n_rows = self.settings["n_rows"]
+        at = np.arange(n_rows) if rows is None else checks.integers("rows", rows)
+        if at.size and at.max() >= n_rows:
+            raise InputError("rows", f"must be below {n_rows}", at.max(), "Correct them.")
+        return predict.fitted(self.draws(), at)
+
     def held_out_log_density(self, values: FloatArray, mask: BoolArray) -> FloatArray:
         """Return the log density of entries that were missing in the fit, shape (entries,)."""
         return predict.held_out_entries(self.draws(), self.model.likelihood, values, mask)
@@ -246,7 +256,7 @@ class Result:
 
     def check(self, rng: np.random.Generator, data: Data, n_draws: int = 200) -> Checks:
         """Return posterior predictive checks; print them."""
-        return checks(rng, self.draws(n_draws), self.model.likelihood, data, n_draws)
+        return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data, n_draws)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

@@ -1,7 +1,8 @@
 """Variational methods as a run sees them: an iteration is a sweep, a draw of q is a draw.
 
 The log joint of a draw is the bound. Where weights are drawn now and then, q follows them; where
-they are points q comes to rest, and further draws come from where it rests.
+they are points q comes to rest, and further draws come from where it rests. An iteration of the
+stochastic method is a pass over the data until it is at rest, and only a draw from then on.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from ribp.likelihoods.base import Data
 from ribp.mcmc.start import Tick, no_tick
 from ribp.model import State
 from ribp.running.restore import Arrays, restored
-from ribp.variational import hybrid, structured
-from ribp.variational.features import FeatureFactor
+from ribp.variational import hybrid, stochastic, structured
+from ribp.variational.features import FeatureFactor, RowSums
 
 __all__ = ["METHODS", "Variational", "VariationalChain"]
 
@@ -40,12 +41,21 @@ class _Method(NamedTuple):
     start: Callable[..., Any]
     update: Callable[..., Any]
     draw: Callable[..., State]
+    trial: Callable[..., Any] | None = None
+    """A state whose iteration takes as long as most do; None for a start."""
 
 
 METHODS = {
     "hybrid": _Method(hybrid.HybridState, hybrid.start, hybrid.update, hybrid.draw),
     "structured": _Method(
         structured.StructuredState, structured.start, structured.update, structured.draw
+    ),
+    "stochastic": _Method(
+        stochastic.StochasticState,
+        stochastic.start,
+        stochastic.update,
+        stochastic.draw,
+        stochastic.resting,
     ),
     "buffet-variational": _Method(
         ibp_variational.BuffetState,
@@ -88,8 +98,12 @@ class Variational:
         return VariationalChain(q, self._draw(rng, q, data))
 
     def trial(self, rng: np.random.Generator, data: Data) -> VariationalChain:
-        """Return a start."""
-        return self.begin(rng, data, no_tick)
+        """Return a start, or a state whose iteration takes as long as most do."""
+        trial = METHODS[self.method].trial
+        if trial is None:
+            return self.begin(rng, data, no_tick)
+        q = trial(rng, self.model, data)
+        return VariationalChain(q, self._draw(rng, q, data))
 
     def sweep(
         self, rng: np.random.Generator, seed: np.uint64, state: VariationalChain, data: Data
@@ -114,6 +128,7 @@ class Variational:
             "q": METHODS[self.method].kind,
             "q.features": FeatureFactor,
             "q.parameters": GaussianParameters,
+            "q.sums": RowSums,
             "shown": State,
             "shown.parameters": GaussianParameters,
         }

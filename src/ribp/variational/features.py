@@ -35,29 +35,33 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data
+from ribp.kernels.missing_columns import add_to_missing, subtract_missing
+from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.likelihoods.rows_kept import BLOCK
 
 __all__ = [
+    "Columns",
     "FeatureFactor",
     "RowSums",
     "RowTerms",
     "add_up",
+    "columns",
     "draw_features",
     "expected_log_likelihood",
     "feature_divergence",
     "in_blocks",
+    "missing_pairs",
     "prior_factor",
     "row_sums",
     "row_terms",
-    "scales_log_prior",
     "update_features",
     "update_scales",
     "with_means",
 ]
 
 _SHAPE = 2.0  # of the inverse gamma priors
+_FEW = 0.1  # of the entries of rows that miss some
 T = TypeVar("T")
 
 
@@ -83,6 +87,20 @@ class FeatureFactor(NamedTuple):
     """(1, features, features) if all columns have the same, otherwise one a column."""
 
 
+class Columns(NamedTuple):
+    """What each column says of a row: E (x - z A)^2/s^2 as a function of z, the background in it.
+
+    The background, if there is one, is the last feature.
+    """
+
+    onto: FloatArray
+    """E[A]/s^2, (features, dims)."""
+    gram: FloatArray
+    """E[A A'/s^2] over all columns, (features, features)."""
+    each: FloatArray
+    """The same of each column, (dims, features, features); (0, ., .) if data are complete."""
+
+
 class RowTerms(NamedTuple):
     """E_q(A) log p(x_n | z, A) = b_n . z - z' G_n z/2 + const, as a function of row z."""
 
@@ -94,6 +112,12 @@ class RowTerms(NamedTuple):
     """G of each row with missing entries, (incomplete rows, features, features)."""
     place: IntArray
     """Where in `own` a row's G is; -1 for complete rows."""
+
+    def raised(self, power: float) -> RowTerms:
+        """Return the terms of the likelihood raised to a power."""
+        if power == 1.0:
+            return self
+        return RowTerms(power * self.linear, power * self.gram, power * self.own, self.place)
 
 
 def prior_factor(n_features: int, dims: int, t: float) -> FeatureFactor:
@@ -149,43 +173,87 @@ def add_up(parts: Iterable[RowSums]) -> RowSums:
     return total
 
 
-def in_blocks(work: Callable[[slice], T], n_rows: int, n_threads: int) -> Iterator[T]:
+def in_blocks(
+    work: Callable[[slice], T], n_rows: int, n_threads: int, size: int = BLOCK
+) -> Iterator[T]:
     """Yield what `work` makes of each block of rows, in order: the same for any threads."""
-    blocks = [slice(at, min(at + BLOCK, n_rows)) for at in range(0, n_rows, BLOCK)]
-    if n_threads == 1:
+    blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
+    if n_threads == 1 or len(blocks) == 1:
         yield from map(work, blocks)
     else:
         with ThreadPoolExecutor(n_threads) as pool:
             yield from pool.map(work, blocks)
 
 
-def row_terms(
-    data: Data, factor: FeatureFactor, noise_scale: FloatArray, background: bool
-) -> RowTerms:
-    """Return what the data say of a block of rows, given q(A)."""
-    dims = noise_scale.size
+def columns(factor: FeatureFactor, noise_scale: FloatArray, complete: bool) -> Columns:
+    """Return what columns say of all rows, given q(A)."""
+    features, dims = factor.mean.shape
     scaled = factor.mean / noise_scale
-    covariance = np.broadcast_to(factor.covariance, (dims, *factor.covariance.shape[1:]))
-    # The quadratic form of (z, 1) that each column contributes.
-    shared = scaled @ scaled.T + factor.covariance.sum(axis=0) * (dims / len(factor.covariance))
-    linear = (data.values / noise_scale) @ scaled.T
+    gram = scaled @ scaled.T + factor.covariance.sum(axis=0) * (dims / len(factor.covariance))
+    each = np.zeros((0, features, features))
+    if not complete:
+        each = scaled.T[:, :, None] * scaled.T[:, None, :]
+        each += factor.covariance
+    return Columns(scaled / noise_scale, gram, each)
+
+
+def row_terms(data: Data, given: Columns, background: bool) -> RowTerms:
+    """Return what the data say of a block of rows."""
+    gram = given.gram
+    linear = data.values @ given.onto.T
     place = np.full(len(linear), -1, np.int64)
-    own = np.zeros((0, *shared.shape))
+    own = np.zeros((0, *gram.shape))
     if not data.complete:
-        missing = np.flatnonzero(~data.observed.all(axis=1))
-        place[missing] = np.arange(missing.size)
-        each = np.einsum("id,jd->dij", scaled, scaled) + covariance
-        seen = data.observed[missing].astype(np.float64)
-        own = (seen @ each.reshape(dims, shared.size)).reshape(missing.size, *shared.shape)
+        some = np.flatnonzero(~data.observed.all(axis=1))
+        place[some] = np.arange(some.size)
+        own = _own_grams(given, data.observed[some])
     if background:
         whole = place < 0
         linear = linear[:, :-1]
-        linear[whole] -= shared[:-1, -1]
+        linear[whole] -= gram[:-1, -1]
         linear[~whole] -= own[:, :-1, -1]
-        shared, own = shared[:-1, :-1], own[:, :-1, :-1]
+        gram, own = gram[:-1, :-1], own[:, :-1, :-1]
     return RowTerms(
-        np.ascontiguousarray(linear), np.ascontiguousarray(shared), np.ascontiguousarray(own), place
+        np.ascontiguousarray(linear), np.ascontiguousarray(gram), np.ascontiguousarray(own), place
     )
+
+
+def _own_grams(given: Columns, observed: BoolArray) -> FloatArray:
+    """Return G of rows with missing entries: of their columns, or of all less those missing."""
+    size = given.gram.size
+    each = given.each.reshape(-1, size)
+    if _few(observed):
+        own = np.empty((len(observed), size))
+        subtract_missing(given.gram.ravel(), each, observed, own)
+    else:
+        own = observed.astype(np.float64) @ each
+    return own.reshape(-1, *given.gram.shape)
+
+
+def missing_pairs(observed: BoolArray, own: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return sum_n w_n E[z_n z_n'] over the rows where each column is missing.
+
+    Parameters
+    ----------
+    observed
+        Of rows with missing entries, (incomplete rows, dims).
+    own
+        E[z_n z_n'] of these, (incomplete rows, features, features).
+    weights
+        w_n.
+    """
+    flat = own.reshape(len(own), own.shape[1] * own.shape[2])
+    if _few(observed):
+        total = np.zeros((observed.shape[1], flat.shape[1]))
+        add_to_missing(flat, weights, observed, total)
+    else:
+        total = (~observed * weights[:, None]).T @ flat
+    return total.reshape(-1, *own.shape[1:])
+
+
+def _few(observed: BoolArray) -> bool:
+    """Return whether so few entries are missing that it is best to go from one to the next."""
+    return bool(np.count_nonzero(~observed) < _FEW * observed.size)
 
 
 def update_features(
@@ -261,11 +329,6 @@ def update_scales(
     return with_means(likelihood, factor.mean, parameters._replace(
         noise_scale=noise, feature_scale=float(scale)
     ))  # fmt: skip
-
-
-def scales_log_prior(likelihood: LinearGaussian, parameters: GaussianParameters) -> float:
-    """Return the log density of the logarithms of the scales that are learned."""
-    return likelihood._log_prior(parameters)
 
 
 def draw_features(

@@ -24,13 +24,14 @@ from ribp.variational.features import (
     FeatureFactor,
     RowSums,
     add_up,
+    columns,
     expected_log_likelihood,
     feature_divergence,
     in_blocks,
+    missing_pairs,
     prior_factor,
     row_sums,
     row_terms,
-    scales_log_prior,
     update_features,
     update_scales,
 )
@@ -117,9 +118,10 @@ def sweep_rows(
     Rows go in blocks whose sums are added in order: threads do not change the result.
     """
     nu, gamma, parts = nu.copy(), gamma.copy(), np.empty((len(nu), 2))
+    given = columns(features, parameters.noise_scale, data.complete)
 
     def work(at: slice) -> RowSums:
-        terms = row_terms(data.rows(at), features, parameters.noise_scale, likelihood.background)
+        terms = row_terms(data.rows(at), given, likelihood.background)
         kernel.sweep(*terms, *prior, which[at], nu[at], gamma[at], parts[at])
         return _some_sums(likelihood, data, nu, at)
 
@@ -136,15 +138,14 @@ def sweep_rows(
 def _some_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray, at: slice) -> RowSums:
     """Return the sums of a block of rows with independent entries."""
     data, nu = data.rows(at), nu[at]
-    features, dims = nu.shape[1], data.values.shape[1]
+    features = nu.shape[1]
     pairs = _with_diagonal(nu.T @ nu, nu.sum(axis=0))
     missing = np.zeros((0, features, features))
     if not data.complete:
         gaps = np.flatnonzero(~data.observed.all(axis=1))
-        hidden, some = (~data.observed[gaps]).astype(np.float64), nu[gaps]
-        products = (some[:, :, None] * some[:, None, :]).reshape(gaps.size, features**2)
-        missing = (hidden.T @ products).reshape(dims, features, features)
-        missing = _with_diagonal(missing, hidden.T @ some)
+        observed, some = data.observed[gaps], nu[gaps]
+        own = _with_diagonal(some[:, :, None] * some[:, None, :], some)
+        missing = missing_pairs(observed, own, np.ones(gaps.size))
     return row_sums(likelihood, data, nu, pairs, missing)
 
 
@@ -194,7 +195,7 @@ def data_bound(
     noise = parameters.noise_scale
     value = expected_log_likelihood(sums, features, noise)
     value -= feature_divergence(features, noise, likelihood.relative_scale(parameters))
-    return value + scales_log_prior(likelihood, parameters)
+    return value + likelihood.scales_log_prior(parameters)
 
 
 def draw_rows(rng: np.random.Generator, seed: np.uint64, nu: FloatArray) -> Rows:

@@ -37,6 +37,7 @@ from ribp.variational.point_weights import Weights
 from ribp.variational.structured_rows import (
     Given,
     Swept,
+    Totals,
     count_tables,
     count_width,
     sweep_rows,
@@ -97,7 +98,7 @@ def from_rows(model: Model, data: Data, rows: Rows, state: State) -> StructuredS
         state.parameters, state.log_odds, state.mass, state.concentration, law_counts, -np.inf,
     )  # fmt: skip
     swept = _sweep(empty, model, data, move=False)
-    return _finish(empty, model, swept)
+    return _finish(empty, model, swept.totals)
 
 
 def start(
@@ -143,20 +144,22 @@ def update(
         row_log_odds=swept.row_log_odds, count_terms=swept.count_terms, row_means=swept.means
     )
     if (state.number + 1) % every == 0:
-        sizes, histogram = swept.means.sum(axis=0), swept.law_counts.sum(axis=0)
+        sizes, histogram = swept.totals.sizes, swept.totals.law_counts.sum(axis=0)
         if weights == "point":
             fresh = point_weights.update(model, weights_of(moved), sizes, histogram)
         else:
             fresh = _drawn_weights(rng, seed, moved, model)
         moved = moved._replace(**fresh._asdict())
-    moved = _finish(moved, model, swept)._replace(number=state.number + 1)
+    moved = _finish(moved, model, swept.totals)._replace(number=state.number + 1)
     return moved, StructuredInfo(moved.bound, change)
 
 
 def bound(state: StructuredState, model: Model, data: Data) -> float:
     """Return the bound, from nothing but q and the points."""
-    swept = _sweep(state, model, data, move=False)
-    return evaluate(state, model, swept)
+    totals = _sweep(state, model, data, move=False).totals
+    return evaluate(
+        model, state.features, state.parameters, weights_of(state), state.law_counts, totals
+    )
 
 
 def draw(
@@ -192,12 +195,15 @@ def _sweep(
     )  # fmt: skip
 
 
-def _finish(state: StructuredState, model: Model, swept: Swept) -> StructuredState:
+def _finish(state: StructuredState, model: Model, totals: Totals) -> StructuredState:
     """Update q(A), scales and q(f) given the rows, and find the bound."""
-    likelihood = gaussian(model)
-    factor, parameters = improve_features(likelihood, swept.sums, state.features, state.parameters)
-    state = state._replace(features=factor, parameters=parameters, law_counts=swept.law_counts)
-    return state._replace(bound=evaluate(state, model, swept))
+    factor, parameters = improve_features(
+        gaussian(model), totals.sums, state.features, state.parameters
+    )
+    value = evaluate(model, factor, parameters, weights_of(state), totals.law_counts, totals)
+    return state._replace(
+        features=factor, parameters=parameters, law_counts=totals.law_counts, bound=value
+    )
 
 
 def improve_features(
@@ -214,17 +220,24 @@ def improve_features(
     return factor, feature_part.with_means(likelihood, factor.mean, parameters)
 
 
-def evaluate(state: StructuredState, model: Model, swept: Swept) -> float:
-    """Return the bound of a state whose rows have these sums."""
-    likelihood, noise = gaussian(model), state.parameters.noise_scale
-    t = likelihood.relative_scale(state.parameters)
-    tables = count_tables(model, state.log_odds, state.law_counts)
-    value = feature_part.expected_log_likelihood(swept.sums, state.features, noise)
-    value -= feature_part.feature_divergence(state.features, noise, t)
-    value += float(swept.means.sum(axis=0) @ state.log_odds) + weighed(swept.law_counts, tables)
-    value -= swept.log_q + point_weights.law_divergence(model.counts, state.law_counts)
-    value += feature_part.scales_log_prior(likelihood, state.parameters)
-    return value + point_weights.log_prior(model, weights_of(state))
+def evaluate(
+    model: Model,
+    factor: FeatureFactor,
+    parameters: GaussianParameters,
+    weights: Weights,
+    law_counts: FloatArray,
+    totals: Totals,
+) -> float:
+    """Return the bound of rows with these totals, q(f) being Dirichlet(base + law_counts)."""
+    likelihood, noise = gaussian(model), parameters.noise_scale
+    t = likelihood.relative_scale(parameters)
+    tables = count_tables(model, weights.log_odds, law_counts)
+    value = feature_part.expected_log_likelihood(totals.sums, factor, noise)
+    value -= feature_part.feature_divergence(factor, noise, t)
+    value += float(totals.sizes @ weights.log_odds) + weighed(totals.law_counts, tables)
+    value -= totals.log_q + point_weights.law_divergence(model.counts, law_counts)
+    value += likelihood.scales_log_prior(parameters)
+    return value + point_weights.log_prior(model, weights)
 
 
 def _drawn_weights(

@@ -1,12 +1,13 @@
 """Rows of the structured family, all of them or a batch, given everything else.
 
 Rows that show the same entries and have the same law have the same q: one of each kind is computed
-(`ribp.kernels.rows_structured`), in blocks of a fixed size, on any number of threads. A row whose
-part of the bound is not finite is an error that names it.
+(`ribp.variational.alike`, `ribp.kernels.rows_structured`), in blocks of a fixed size, on any number
+of threads. A row whose part of the bound is not finite is an error that names it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,18 +17,20 @@ from ribp.errors import InputError
 from ribp.kernels import rows_structured as kernel
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.likelihoods.rows_kept import BLOCK
 from ribp.model import Model
 from ribp.symmetric import log_esp
 from ribp.variational import features
+from ribp.variational.alike import alike
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import expected_log_probs
 
 __all__ = [
     "Given",
     "Swept",
+    "Totals",
     "count_tables",
     "count_width",
-    "distinct_rows",
     "sweep_rows",
     "weighed",
 ]
@@ -46,8 +49,34 @@ class Given(NamedTuple):
     """h = E log f(k) - log e_k of each law, shape (laws, features + 1)."""
 
 
+class Totals(NamedTuple):
+    """All that others need of rows: sums over them."""
+
+    sums: RowSums
+    sizes: FloatArray
+    """sum_n E[z_n], shape (features,)."""
+    law_counts: FloatArray
+    """Expected numbers of rows of each law with each count, shape (laws, features + 1)."""
+    log_q: float
+    """sum_n E log q(z_n)."""
+
+    def plus(self, other: Totals) -> Totals:
+        """Return the totals of both sets of rows together."""
+        return Totals(
+            features.add_up([self.sums, other.sums]),
+            self.sizes + other.sizes,
+            self.law_counts + other.law_counts,
+            self.log_q + other.log_q,
+        )
+
+    def scaled(self, factor: float) -> Totals:
+        """Return the totals as if there were `factor` times as many rows."""
+        sums = RowSums(*(factor * part for part in self.sums))
+        return Totals(sums, factor * self.sizes, factor * self.law_counts, factor * self.log_q)
+
+
 class Swept(NamedTuple):
-    """Rows after a pass, and all that others need of them."""
+    """Rows after a pass, and their totals."""
 
     row_log_odds: FloatArray
     """lambda, shape (rows, features)."""
@@ -55,11 +84,7 @@ class Swept(NamedTuple):
     """g, shape (rows, counts)."""
     means: FloatArray
     """E[z_n], shape (rows, features)."""
-    sums: RowSums
-    law_counts: FloatArray
-    """Expected numbers of rows of each law with each count, shape (laws, features + 1)."""
-    log_q: float
-    """sum_n E log q(z_n)."""
+    totals: Totals
 
 
 def sweep_rows(
@@ -70,10 +95,12 @@ def sweep_rows(
     count_terms: FloatArray,
     *,
     move: bool = True,
-    power: float = 1.0,
+    powers: Sequence[float] = (1.0,),
     n_threads: int = 1,
+    block: int = BLOCK,
+    names: IntArray | None = None,
 ) -> Swept:
-    """Make one pass of exact coordinate ascent over rows, or only find their moments.
+    """Make passes of exact coordinate ascent over rows, or only find their moments.
 
     Parameters
     ----------
@@ -83,54 +110,44 @@ def sweep_rows(
         lambda and g of each row; of rows of one kind those of the first count.
     move
         False to leave q(z_n) as it is.
-    power
-        To which the likelihood is raised: below one, rows are in more doubt.
+    powers
+        To which the likelihood is raised in each pass: below one, rows are in more doubt.
     n_threads
         The result does not depend on it.
+    block
+        Rows that a thread takes at once; sums are added in the order of blocks.
+    names
+        Numbers of the rows, for messages; 0, 1, .. if not given.
     """
-    first, inverse, number = distinct_rows(data, which)
-    here, law = data.rows(first), which[first]
-    lam, g = row_log_odds[first], count_terms[first]
+    kinds = alike(data, which)
+    here, law = (data, which) if kinds.all_differ else (data.rows(kinds.first), which[kinds.first])
+    lam, g, number = kinds.firsts(row_log_odds), kinds.firsts(count_terms), kinds.number
     tables = np.ascontiguousarray(given.tables[:, : g.shape[1]])
     nu, probs, divergences = np.empty_like(lam), np.empty_like(g), np.empty(len(lam))
+    columns = features.columns(given.features, given.noise_scale, data.complete)
 
     def work(at: slice) -> RowSums:
-        block = here.rows(at)
-        background = given.likelihood.background
-        terms = features.row_terms(block, given.features, given.noise_scale, background)
-        pairs, own_pairs = np.zeros_like(terms.gram), np.empty_like(terms.own)
-        for part in terms[:3]:
-            part *= power
-        kernel.sweep(
-            *terms, given.log_odds, tables, law[at], number[at], move, lam[at], g[at], nu[at],
-            probs[at], divergences[at], pairs, own_pairs,
-        )  # fmt: skip
-        missing = _missing_pairs(block, terms.place, number[at], own_pairs)
-        return features.row_sums(given.likelihood, block, nu[at], pairs, missing, number[at])
+        rows = here.rows(at)
+        terms = features.row_terms(rows, columns, given.likelihood.background)
+        own_pairs = np.empty_like(terms.own)
+        for power in powers:
+            pairs = np.zeros_like(terms.gram)
+            kernel.sweep(
+                *terms.raised(power), given.log_odds, tables, law[at], number[at], move, lam[at],
+                g[at], nu[at], probs[at], divergences[at], pairs, own_pairs,
+            )  # fmt: skip
+        missing = _missing_pairs(rows, terms.place, number[at], own_pairs)
+        return features.row_sums(given.likelihood, rows, nu[at], pairs, missing, number[at])
 
-    sums = features.add_up(features.in_blocks(work, len(lam), n_threads))
-    with np.errstate(over="ignore"):
-        squares = ((here.values / given.noise_scale) ** 2).sum(axis=1)
-    _check(divergences - squares, first)
+    sums = features.add_up(features.in_blocks(work, len(lam), n_threads, block))
+    squares = np.einsum("nd,nd,d->n", here.values, here.values, given.noise_scale**-2.0)
+    _check(divergences - squares, kinds.first if names is None else names[kinds.first])
     law_counts = np.zeros_like(given.tables)
     np.add.at(law_counts[:, : g.shape[1]], law, probs * number[:, None])
-    prior = float((number @ nu) @ given.log_odds) + weighed(law_counts, given.tables)
-    log_q = float(number @ divergences) + prior
-    return Swept(lam[inverse], g[inverse], nu[inverse], sums, law_counts, log_q)
-
-
-def distinct_rows(data: Data, which: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return one row of each kind, the kind of every row, and the number of rows of each kind."""
-    parts = [data.values, which[:, None].astype(np.float64)]
-    parts += [] if data.complete else [data.observed.astype(np.float64)]
-    table = np.ascontiguousarray(np.hstack(parts))
-    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # kinds in the order in which rows show them
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    inverse = rank[inverse.ravel()]
-    return first[order], inverse, np.bincount(inverse).astype(np.float64)
+    sizes = number @ nu
+    prior = float(sizes @ given.log_odds) + weighed(law_counts, given.tables)
+    totals = Totals(sums, sizes, law_counts, float(number @ divergences) + prior)
+    return Swept(kinds.spread(lam), kinds.spread(g), kinds.spread(nu), totals)
 
 
 def count_tables(model: Model, log_odds: FloatArray, law_counts: FloatArray) -> FloatArray:
@@ -156,19 +173,16 @@ def _missing_pairs(
     if block.complete:
         return np.zeros((0, *own_pairs.shape[1:]))
     at = np.flatnonzero(place >= 0)  # none of this block, perhaps
-    features = own_pairs.shape[1]
-    missing = ~block.observed[at] * number[at, None]
-    total = missing.T @ own_pairs.reshape(at.size, features**2)
-    return np.asarray(total.reshape(-1, features, features))
+    return features.missing_pairs(block.observed[at], own_pairs, number[at])
 
 
-def _check(parts: FloatArray, first: IntArray) -> None:
+def _check(parts: FloatArray, names: IntArray) -> None:
     """Refuse a bound that is not finite."""
     wrong = np.flatnonzero(~np.isfinite(parts))
     if wrong.size:
         raise InputError(
             "X",
             "must give a finite bound in every row",
-            f"{parts[wrong[0]]} in row {first[wrong[0]]}",
+            f"{parts[wrong[0]]} in row {names[wrong[0]]}",
             "Look for values that are far larger than the others, or set the scales.",
         )

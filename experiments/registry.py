@@ -1,0 +1,37 @@
+"""All experiments: what each is about, how long it takes on one core, which data it needs.
+
+A folder NAME has run.py with ``main(arguments)``, which knows --out, --quick and, where `needs` is
+not empty, --data.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure or table of the paper, or a question it leaves open."""
+
+    title: str
+    minutes: float
+    """On one core, in full."""
+    needs: tuple[str, ...] = ()
+    """Files of data that are not part of the project."""
+
+
+EXPERIMENTS = {
+    "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
+    "recovery": Experiment("Does a default chain find the features that made the data?", 10),
+    "variational": Experiment("How near is each q to the posterior of a row?", 0.2),
+    "toy_features": Experiment("Features and counts of the first toy set, R-IBP and IBP", 5),
+    "one_inflated": Experiment("Held-out scores where most rows have one feature", 10),
+    "printed_gibbs": Experiment("The Gibbs conditional as printed, beside the right one", 5),
+}
+
+
+def run(name: str, arguments: Sequence[str]) -> None:
+    """Run one experiment."""
+    importlib.import_module(f"experiments.{name}.run").main(arguments)

@@ -1,0 +1,113 @@
+"""What all experiments share: their options, the file of results, pictures.
+
+`results.json` keeps what a re-run must give again (`numbers`) apart from what it cannot
+(`timing`); seeds, setting and versions say what made them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import scipy
+
+import ribp
+from ribp.running.files import write_atomically
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#888888"
+
+
+def parser(name: str, *, data: bool = False) -> argparse.ArgumentParser:
+    """Return the options that every experiment has: --out, --quick and, for some, --data."""
+    made = argparse.ArgumentParser(prog=f"python -m experiments.{name}.run")
+    default = Path(__file__).parent / name / "results"
+    made.add_argument("--out", type=Path, default=default, help="folder for what is found")
+    made.add_argument("--quick", action="store_true", help="a small run, to see that it works")
+    if data:
+        folder = os.environ.get("RIBP_DATA")
+        made.add_argument(
+            "--data",
+            type=Path,
+            default=folder and Path(folder),
+            required=folder is None,
+            help="folder of the .npz files; the variable RIBP_DATA says it too",
+        )
+    return made
+
+
+def parse(
+    name: str, arguments: Sequence[str] | None = None, *, data: bool = False
+) -> argparse.Namespace:
+    """Return the options of a run, and make its folder."""
+    options = parser(name, data=data).parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def write_results(
+    options: argparse.Namespace,
+    *,
+    seeds: int | Sequence[int],
+    setting: Mapping[str, Any],
+    numbers: Any,
+    timing: Mapping[str, Any],
+) -> None:
+    """Write results.json: whole or not at all, six digits, one line per list.
+
+    Parameters
+    ----------
+    options
+        As `parse` gives them.
+    seeds, setting
+        What the run was asked for.
+    numbers
+        What was found, the same in every run with these seeds and versions.
+    timing
+        Minutes and seconds, which differ from run to run.
+    """
+    whole = {
+        "quick": options.quick,
+        "seeds": seeds,
+        "setting": setting,
+        "versions": versions(),
+        "numbers": numbers,
+        "timing": timing,
+    }
+    text = json.dumps(_short(whole), indent=1, allow_nan=False)
+    text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found.group().split()), text) + "\n"
+    write_atomically(options.out / "results.json", lambda file: file.write(text.encode()))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what made the numbers."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "numba": numba.__version__,
+        "ribp": ribp.__version__,
+    }
+
+
+def _short(value: Any) -> Any:
+    """Return what JSON has, numbers with six digits; None for what is not a number."""
+    if isinstance(value, Mapping):
+        return {str(key): _short(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_short(one) for one in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a picture: whole or not at all."""
+    write_atomically(path, lambda file: figure.savefig(file, dpi=110, format="png"))

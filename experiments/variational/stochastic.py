@@ -1,0 +1,227 @@
+"""Batches against all rows: `python -m experiments.variational.stochastic`, about twenty minutes.
+
+A million simulated rows of I = 50 features, one or two in each, in D = 100 columns. Both methods
+begin at the features that 2000 rows gave. The structured method keeps and updates q of every row;
+the stochastic one uses batches of 1024 rows, a quarter of all rows in the end.
+
+A *pass of row work* is one update of q(z_n) for every row. A row of a batch is given four, so a
+quarter of a pass over the data is one pass of row work. Both methods also need four to find q of
+all rows from the prior, the structured one at its start, the stochastic one at its end: these are
+not counted.
+
+The gain is that of the bound over the start, as a part of what the structured method gains in all
+its passes. Its own bounds are exact. Features of both are also compared on 20000 rows, the same for
+all, whose q is found afresh from the prior: "gain, sample", again as a part of that of the
+structured method's last features.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import linear_sum_assignment
+
+import ribp
+from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import Data, Rows, complete
+from ribp.model import Model
+from ribp.threads import one_blas_thread
+from ribp.variational import stochastic, structured
+from ribp.variational.stochastic import DEFAULT, StochasticState
+from ribp.variational.structured import StructuredState
+
+LAW, NOISE = "uniform(1, 2)", 2.0
+PARTS = (0.03125, 0.0625, 0.125, 0.1875, 0.25)  # of a pass, after which the gain is measured
+SAMPLE = 20_000
+POWERS = DEFAULT.powers
+WITHIN = 0.99
+say = Console(highlight=False).print
+
+
+class Case(NamedTuple):
+    """What was simulated, and some of its rows."""
+
+    model: Model
+    data: Data
+    rows: Rows
+    features: FloatArray
+    sample: IntArray
+    n_threads: int
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run everything and write it to a folder."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.variational.stochastic")
+    default = Path(__file__).parent / "results"
+    parser.add_argument("--out", type=Path, default=default, help="folder for what is found")
+    parser.add_argument("--quick", action="store_true", help="100000 rows")
+    parser.add_argument("--rows", type=int, help="another number of rows")
+    parser.add_argument("--features", type=int, default=50, help="I")
+    parser.add_argument("--dims", type=int, default=100, help="D")
+    parser.add_argument("--passes", type=int, default=6, help="of the structured method, at most")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=20.0,
+        help="no pass begins that would end later, but the first",
+    )
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args(arguments)
+    n_rows = options.rows or (100_000 if options.quick else 1_000_000)
+    latest = time.perf_counter() + 60.0 * options.minutes
+    with one_blas_thread():
+        rng = np.random.default_rng(0)
+        case = simulated(rng, n_rows, options.features, options.dims, options.threads)
+        found = compared(rng, case, options.passes, latest)
+    show(found)
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / ("stochastic-quick.json" if options.quick else "stochastic.json")
+    path.with_suffix(".tmp").write_text(json.dumps(found, indent=1) + "\n")
+    path.with_suffix(".tmp").replace(path)
+
+
+def simulated(
+    rng: np.random.Generator, n_rows: int, n_features: int, dims: int, n_threads: int
+) -> Case:
+    """Return a model, its data, and what they were made of."""
+    law = ribp.RestrictedBernoulli(rng.normal(0, 1, n_features), LAW)
+    rows = np.empty((n_rows, n_features), np.int8)
+    features = rng.normal(size=(n_features, dims))
+    values = np.empty((n_rows, dims))
+    for at in np.array_split(np.arange(n_rows), max(1, n_rows // 10_000)):
+        rows[at] = law.sample(rng, at.size)
+        values[at] = rows[at] @ features + NOISE * rng.normal(size=(at.size, dims))
+    model = Model(ribp.counts.as_row_counts(LAW, n_rows), n_features, LinearGaussian())
+    sample = np.sort(rng.permutation(n_rows)[:SAMPLE])
+    return Case(model, complete(values), rows, features, sample, n_threads)
+
+
+def compared(rng: np.random.Generator, case: Case, n_passes: int, latest: float) -> dict[str, Any]:
+    """Return what both methods gain, in how many passes and seconds, and what they recover."""
+    began = time.perf_counter()
+    begun = stochastic.start(rng, case.model, case.data, n_starts=2)
+    searched = time.perf_counter() - began
+    first = on_sample(case, begun)
+    batches = by_batches(case, begun)
+    whole = all_rows(case, begun, n_passes, latest)
+    lowest, top = whole["bound of the start"], whole["trace"][-1]
+    gain, sample_gain = top["bound"] - lowest, top["sample"] - first
+    for step in whole["trace"]:
+        step["gain"] = (step.pop("bound") - lowest) / gain
+    for step in whole["trace"] + batches["trace"]:
+        step["gain, sample"] = (step.pop("sample") - first) / sample_gain
+    return {
+        "rows": len(case.rows), "features": len(case.features), "dims": case.features.shape[1],
+        "law": LAW, "noise": NOISE, "threads": case.n_threads, "seconds of search": searched,
+        "gain": gain, "gain of the same features on the sample": sample_gain,
+        "structured": whole | {"within 1%": within(whole["trace"])},
+        "stochastic": batches | {"within 1%": within(batches["trace"])},
+        "peak GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }  # fmt: skip
+
+
+def all_rows(case: Case, begun: StochasticState, n_passes: int, latest: float) -> dict[str, Any]:
+    """Make passes of the structured method."""
+    began, rng = time.perf_counter(), np.random.default_rng(1)
+    state = stochastic.to_structured(begun, case.model, case.data, POWERS, case.n_threads)
+    lowest, first = state.bound, time.perf_counter() - began
+    say(f"structured: first rows after {first:.0f} s, bound {lowest:.0f}")
+    seconds, trace = 0.0, []
+    for number in range(1, n_passes + 1):
+        began = time.perf_counter()
+        if number > 1 and began + seconds / (number - 1) > latest:
+            break
+        state, _ = structured.update(
+            rng, np.uint64(0), state, case.model, case.data, every=2, n_threads=case.n_threads
+        )
+        seconds += time.perf_counter() - began
+        say(f"structured: pass {number}, {seconds:.0f} s, bound {state.bound:.0f}")
+        shown = on_sample(case, begun._replace(**points(state)))
+        step = {"passes": number, "row work": number, "seconds": seconds}
+        trace.append(step | {"bound": state.bound, "sample": shown})
+    hits = recovered(case, state.parameters.features, state.row_means, np.arange(len(case.rows)))
+    return {"trace": trace, "bound of the start": lowest, "seconds of first rows": first, **hits}
+
+
+def by_batches(case: Case, begun: StochasticState) -> dict[str, Any]:
+    """Use batches of a quarter of the rows, then find q of the sample."""
+    n_rows, rng = len(case.rows), np.random.default_rng(2)
+    state, seconds, trace = begun, 0.0, []
+    batches = np.array_split(rng.permutation(n_rows), max(1, round(n_rows / DEFAULT.batch)))
+    marks = [max(1, round(share * len(batches))) for share in PARTS]
+    for number, at in enumerate(batches[: marks[-1]], 1):
+        began = time.perf_counter()
+        state, _ = stochastic.use_batch(
+            state, case.model, case.data, np.sort(at), n_threads=case.n_threads
+        )
+        seconds += time.perf_counter() - began
+        if number in marks:
+            share = number / len(batches)
+            step = {"passes": share, "row work": share * len(POWERS), "seconds": seconds}
+            trace.append(step | {"sample": on_sample(case, state)})
+            say(f"stochastic: {share:.3f} passes, {seconds:.0f} s, {trace[-1]['sample']:.0f}")
+    part, here = case.model.on_rows(case.sample), case.data.rows(case.sample)
+    whole = stochastic.to_structured(state, part, here, POWERS, case.n_threads)
+    hits = recovered(case, state.parameters.features, whole.row_means, case.sample)
+    return {"trace": trace, **hits}
+
+
+def on_sample(case: Case, state: StochasticState) -> float:
+    """Return the bound as estimated from the sample, q of its rows found from the prior."""
+    return stochastic.estimated_bound(
+        state, case.model, case.data, case.sample, POWERS, case.n_threads
+    )
+
+
+def points(state: StructuredState) -> dict[str, Any]:
+    """Return all of a state but its rows."""
+    names = ("features", "parameters", "log_odds", "mass", "concentration", "law_counts")
+    return {name: getattr(state, name) for name in names}
+
+
+def within(trace: list[dict[str, float]]) -> dict[str, float] | None:
+    """Return the first step within a hundredth of the gain, on the sample."""
+    return next((step for step in trace if step["gain, sample"] > WITHIN), None)
+
+
+def recovered(case: Case, features: FloatArray, means: FloatArray, at: IntArray) -> dict[str, Any]:
+    """Return how many features were found, |correlation| > .95, and F1 of some rows."""
+    n = len(case.features)
+    cross = np.corrcoef(case.features, features)[:n, n:]
+    here, there = linear_sum_assignment(-np.abs(cross))
+    hits = found = true = 0
+    for some in np.array_split(np.arange(at.size), max(1, at.size // 10_000)):
+        on, truth = means[some] > 0.5, case.rows[at[some]] > 0
+        hits += int((on[:, there] & truth[:, here]).sum())
+        found, true = found + int(on.sum()), true + int(truth.sum())
+    return {
+        "features found": int((np.abs(cross[here, there]) > 0.95).sum()),
+        "F1 of rows": 2.0 * hits / (found + true),
+    }
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print a table."""
+    table = Table("method", "passes", "row work", "seconds", "gain", "gain, sample")
+    for method in ("structured", "stochastic"):
+        for step in found[method]["trace"]:
+            exact = f"{step['gain']:.4f}" if "gain" in step else ""
+            table.add_row(
+                method, f"{step['passes']:.3g}", f"{step['row work']:.3g}",
+                f"{step['seconds']:.0f}", exact, f"{step['gain, sample']:.4f}",
+            )  # fmt: skip
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Figures and panels: made without pyplot, so that nothing is shown or kept open by itself.
+
+A function that draws one panel takes `ax`, one that draws several takes `figure` (a Matplotlib
+Figure or SubFigure); without them it makes a `Picture`, which notebooks show when a cell ends with
+it, and which `savefig` writes to a file.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+__all__ = ["AnyFigure", "AxesArray", "Picture", "one_panel", "panels", "say", "whole_numbers"]
+
+AnyFigure = Figure | SubFigure
+AxesArray = NDArray[np.object_]
+
+_NARROWEST = 4.2  # inches: captions and legends need them
+
+
+class Picture(Figure):
+    """A figure that notebooks show also where pyplot was never loaded."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(figsize=(width, height), layout="constrained")
+
+    def _repr_png_(self) -> bytes:
+        written = io.BytesIO()
+        self.savefig(written, format="png")
+        return written.getvalue()
+
+
+def one_panel(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes to draw in: those given, or the only ones of a new picture."""
+    return Picture(width, height).add_subplot() if ax is None else ax
+
+
+def panels(
+    figure: AnyFigure | None, number: int, columns: int, width: float, height: float, **shared: Any
+) -> AxesArray:
+    """Return `number` panels of one size, row by row in a grid; at least one.
+
+    Parameters
+    ----------
+    figure
+        Where to draw; None for a new picture.
+    number, columns
+        How many panels, and how many of them stand side by side at most.
+    width, height
+        Of a panel, in inches.
+    **shared
+        `sharex` and `sharey`, as `Figure.subplots` takes them.
+    """
+    number = max(number, 1)
+    wide = min(number, columns)
+    high = -(-number // wide)
+    if figure is None:
+        figure = Picture(max(width * wide + 0.5, _NARROWEST), height * high + 0.5)
+    cells = np.ravel(figure.subplots(high, wide, squeeze=False, **shared))
+    for unused in cells[number:]:
+        unused.remove()
+    for at in range(max(number - wide, 0), number - number % wide if number % wide else 0):
+        cells[at].tick_params(labelbottom=True)  # nothing stands below it
+    return cells[:number]
+
+
+def say(ax: Axes, text: str) -> None:
+    """Write a text where there is nothing to draw."""
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, text, ha="center", va="center", wrap=True, transform=ax.transAxes)
+
+
+def whole_numbers(ax: Axes, *directions: str) -> None:
+    """Put ticks at whole numbers only."""
+    for direction in directions:
+        locator = MaxNLocator("auto", integer=True, min_n_ticks=1)
+        getattr(ax, f"{direction}axis").set_major_locator(locator)

@@ -1,0 +1,194 @@
+"""What pictures show of a result, as arrays: means, quantiles and counts over kept draws.
+
+Features are those of the main mode in the order of `Result.alignment`; a *place* is a position in
+that order. The features shown are those that some row has in at least half of the draws, and those
+that were known, numbered as in `components_`. Means and quantiles of a feature are over the draws
+in which some row has it. `LOW` and `HIGH` are the quantiles of every spread.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import hypergeom
+
+from ribp.checks import FloatArray, IntArray
+from ribp.posterior.kept import array, kept
+from ribp.results import Result
+
+__all__ = [
+    "SPREAD",
+    "CountShares",
+    "Spread",
+    "component",
+    "count_shares",
+    "places",
+    "rank_shares",
+    "row_order",
+    "row_probs",
+    "seldom",
+    "weight",
+]
+
+LOW, HIGH = 0.05, 0.95
+SPREAD = "5% to 95% of draws"
+_IN_USE = 0.5
+_MOST_LAWS = 4
+_INDEPENDENT = 0.99  # of bars lie in the band, if draws are independent
+
+
+class Spread(NamedTuple):
+    """Mean and quantiles over draws, all of one shape."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+class CountShares(NamedTuple):
+    """How many features rows of one law have."""
+
+    law: str
+    """The law in words; empty if there is none."""
+    n_rows: int
+    found: Spread
+    """The share of these rows with k features, shape (features + 1,)."""
+    expected: FloatArray | None
+    """What the law says, shape (features + 1,); None if there is none."""
+
+
+# Features
+
+
+def places(result: Result) -> IntArray:
+    """Return the places of the features shown."""
+    share = result.alignment.in_use.mean(axis=0)
+    share[: len(result.model.likelihood.known)] = 1.0
+    return np.flatnonzero(share >= _IN_USE)
+
+
+def seldom(result: Result) -> IntArray:
+    """Return the places of features that some draws use, but less than half of them."""
+    used = np.flatnonzero(result.alignment.in_use.any(axis=0))
+    return np.setdiff1d(used, places(result))
+
+
+def row_probs(result: Result, at: IntArray) -> FloatArray:
+    """Return P(row has the feature) of features at some places, shape (rows, features)."""
+    return np.asarray(result.alignment.activity[:, :, at].mean(axis=0))
+
+
+def component(result: Result, place: int) -> Spread:
+    """Return mean and spread of the component of a feature, shape (dims,) each."""
+    return _spread(_of_feature(result, "components", place))
+
+
+def weight(result: Result, place: int) -> Spread:
+    """Return mean and spread of the weight of a feature, a probability."""
+    return _spread(expit(_of_feature(result, "log_odds", place)))
+
+
+def row_order(probs: FloatArray) -> IntArray:
+    """Return rows sorted: those that have feature 0 first, of them those with feature 1, and so on.
+
+    A row has a feature here if that is more likely than not.
+    """
+    if probs.shape[1] == 0:
+        return np.arange(len(probs))
+    packed = np.packbits(probs > 0.5, axis=1)
+    return np.lexsort((255 - packed.T)[::-1])
+
+
+def _of_feature(result: Result, name: str, place: int) -> FloatArray:
+    """Return a variable of one feature in the draws that use it (in all, if none does)."""
+    alignment = result.alignment
+    chains = np.array(alignment.chains)[:, None]
+    at = chains, np.arange(alignment.order.shape[1]), alignment.order[:, :, place]
+    used = array(result.tree, "features", "active")[at]
+    values = array(result.tree, "features", name)[at]
+    return np.asarray(values[used] if used.any() else values.reshape(-1, *values.shape[2:]))
+
+
+def _spread(draws: FloatArray) -> Spread:
+    low, high = np.quantile(draws, [LOW, HIGH], axis=0)
+    return Spread(draws.mean(axis=0), low, high)
+
+
+# Counts
+
+
+def count_shares(result: Result) -> list[CountShares]:
+    """Return how many features rows have and should have, one entry a law.
+
+    Rows of more than four different laws are taken together, and their laws averaged.
+    """
+    law_of_row = array(result.tree, "laws", "law_of_row").astype(np.int64)
+    laws, expected = result.settings["laws"], result.count_probs()
+    if len(laws) > _MOST_LAWS:
+        shares = np.bincount(law_of_row, minlength=len(laws)) / law_of_row.size
+        laws, expected = [f"average of {len(laws)} laws"], (shares @ expected)[None]
+        law_of_row = np.zeros_like(law_of_row)
+    if not laws:
+        law_of_row = np.zeros(result.settings["n_rows"], np.int64)
+    found = _shares_by_draw(result, law_of_row, max(len(laws), 1))
+    sizes = np.bincount(law_of_row)
+    return [
+        CountShares(
+            laws[at] if laws else "",
+            int(sizes[at]),
+            _spread(found[:, at]),
+            expected[at] if laws else None,
+        )
+        for at in range(found.shape[1])
+    ]
+
+
+def _shares_by_draw(result: Result, group: IntArray, n_groups: int) -> FloatArray:
+    """Return the share of rows with k features, shape (draws, groups, features + 1)."""
+    all_kept = kept(result.tree)
+    _, n_draws, _, features = all_kept.shape
+    shape = (n_groups, features + 1)
+    found = []
+    for chain in result.alignment.chains:
+        for draw in range(n_draws):
+            ones = np.bitwise_count(all_kept.rows[chain, draw]).sum(axis=1, dtype=np.int64)
+            number = np.bincount(group * shape[1] + ones, minlength=shape[0] * shape[1])
+            found.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
+    return np.array(found)
+
+
+# Chains
+
+
+def rank_shares(rng: np.random.Generator, draws: FloatArray) -> Spread:
+    """Return how the ranks of each chain's draws among all draws are spread.
+
+    Parameters
+    ----------
+    rng
+        Decides the order of equal draws, so that ranks are uniform also of whole numbers.
+    draws
+        Shape (chains, draws).
+
+    Returns
+    -------
+    Shape (chains, bins): the number of ranks in each bin as a multiple of what is expected of
+    chains that agree, and the ends of the band in which it then is 99 times in 100, if draws are
+    independent: the number is hypergeometric.
+    """
+    chains, n = draws.shape
+    total = draws.size
+    bins = int(np.clip(n // 10, 2, 20))
+    order = np.lexsort([rng.random(total), draws.ravel()])
+    ranks = np.empty(total, np.int64)
+    ranks[order] = np.arange(total)
+    at = ranks.reshape(draws.shape) * bins // total
+    counts = np.array([np.bincount(one, minlength=bins) for one in at])
+    sizes = counts.sum(axis=0)
+    law = hypergeom(total, sizes, n)
+    expected = np.maximum(sizes / chains, 1e-300)
+    low, high = (law.ppf(p) for p in ((1 - _INDEPENDENT) / 2, (1 + _INDEPENDENT) / 2))
+    ends = (np.broadcast_to(end / expected, counts.shape) for end in (low, high))
+    return Spread(counts / expected, *ends)

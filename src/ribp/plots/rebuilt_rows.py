@@ -1,0 +1,123 @@
+"""Rows of the data beside what their features make of them: one panel a row.
+
+What features make of row n is the mean over draws of b + sum_i z_ni A_i. Entries that are missing
+in the data are left out of them, and are there in what is rebuilt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ribp import checks
+from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods.base import Data
+from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours
+from ribp.plots.labels import plain, row_names
+from ribp.plots.layout import AnyFigure, AxesArray, panels
+from ribp.plots.reading import places, row_probs
+from ribp.plots.row_selection import checked_rows
+from ribp.plots.style import BLUE, GREY, styled
+from ribp.results import Result
+
+__all__ = ["rebuilt"]
+
+_NAMED = 5  # features in a title
+
+
+def rebuilt(
+    result: Result,
+    data: Data,
+    *,
+    rows: ArrayLike | None = None,
+    shape: tuple[int, int] | None = None,
+    axis: ArrayLike | tuple[ArrayLike, str] | None = None,
+    most: int = 6,
+    figure: AnyFigure | None = None,
+) -> AxesArray:
+    """Draw rows of the data, and the sum of their features.
+
+    Parameters
+    ----------
+    result
+        Of a fit.
+    data
+        What was fitted, as `ribp.likelihoods.door.as_data` returns it.
+    rows
+        Indices of rows; `most` of them, evenly spaced, if None.
+    shape, axis
+        As in `features`: images, or where the columns stand.
+    most
+        How many rows, if `rows` is None.
+    figure
+        Where to draw; a new picture if None.
+
+    Returns
+    -------
+    An array of Axes: one a row, or two for images (the data, then what was rebuilt).
+    """
+    n_rows, n_dims = data.values.shape
+    if rows is None:
+        number = min(checks.integer("most", most, least=1), n_rows)
+        rows = (np.arange(number) * n_rows + n_rows // 2) // number
+    at = checked_rows(rows, n_rows)
+    made, given = result.fitted(at), data.rows(at)
+    seen = given.values if given.complete else np.where(given.observed, given.values, np.nan)
+    with styled():
+        if shape is not None:
+            return _images(figure, seen, made, checked_shape(shape, n_dims), _titles(result, at))
+        x, label = checked_axis(axis, n_dims)
+        return _lines(figure, seen, made, x, label, _titles(result, at))
+
+
+def _titles(result: Result, rows: IntArray) -> list[str]:
+    """Return the name of each row and the features that it has."""
+    names, probs = row_names(result), row_probs(result, places(result))[rows]
+    titles = []
+    for n, p in zip(rows.tolist(), probs, strict=True):
+        has = np.flatnonzero(p > 0.5)
+        said = ", ".join(map(str, has[:_NAMED])) + (", …" if has.size > _NAMED else "")
+        titles.append(f"{plain(names[n], 18) if names else f'row {n}'}: {said or 'no feature'}")
+    return titles
+
+
+def _lines(
+    figure: AnyFigure | None,
+    seen: FloatArray,
+    made: FloatArray,
+    x: FloatArray,
+    label: str,
+    titles: list[str],
+) -> AxesArray:
+    axes = panels(figure, len(seen), 3, 3.2, 1.7, sharex=True, sharey=True)
+    order = np.argsort(x, kind="stable")
+    marker = "o" if x.size <= DOTS else ""
+    for ax, data, fit, title in zip(axes, seen, made, titles, strict=True):
+        ax.plot(x[order], data[order], color=GREY, lw=2.5, marker=marker, ms=5, label="data")
+        ax.plot(x[order], fit[order], color=BLUE, lw=1.0, marker=marker, ms=2, label="features")
+        ax.set_title(title)
+    axes[0].legend()
+    axes[0].figure.supxlabel(label)
+    return axes
+
+
+def _images(
+    figure: AnyFigure | None,
+    seen: FloatArray,
+    made: FloatArray,
+    shape: tuple[int, int],
+    titles: list[str],
+) -> AxesArray:
+    wide = float(np.clip(1.4 * shape[1] / shape[0], 0.8, 3.0))
+    axes = panels(figure, 2 * len(seen), 6, wide, 1.7)
+    look = colours(np.concatenate([seen, made]))
+    for at, (data, fit, title) in enumerate(zip(seen, made, titles, strict=True)):
+        for ax, values, text in zip(
+            axes[2 * at : 2 * at + 2], (data, fit), (title, "features"), strict=True
+        ):
+            ax.imshow(values.reshape(shape), **look)
+            ax.set_title(text)
+            ax.set_xticks([])
+            ax.set_yticks([])
+            ax.spines[:].set_visible(True)
+    return axes

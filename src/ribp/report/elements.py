@@ -1,0 +1,89 @@
+"""Pieces of an HTML page. What users wrote is escaped unless it is marked as `Html`.
+
+There is one way to make `Html`: `tag`, which escapes its children and attributes. So a name that
+holds markup is shown as it is written, wherever it stands.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Collection, Iterable, Sequence
+from html import escape
+from typing import Any
+
+from matplotlib.figure import Figure
+
+__all__ = ["Html", "bullets", "note", "paragraph", "picture", "section", "table", "tag"]
+
+_ALONE = {"img", "meta"}
+_DPI = 120
+_LEAST_WIDTH = 560  # pixels; in a narrower window pictures are moved, not shrunk
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *children: str | None, **attributes: str) -> Html:
+    """Return an element; children that are None are left out, `class_` is written `class`."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+    )
+    if name in _ALONE:
+        return Html(f"<{name}{written}>")
+    inside = "".join(
+        child if isinstance(child, Html) else escape(child)
+        for child in children
+        if child is not None
+    )
+    return Html(f"<{name}{written}>{inside}</{name}>")
+
+
+def paragraph(*children: str | None) -> Html:
+    """Return a paragraph."""
+    return tag("p", *children)
+
+
+def note(*children: str) -> Html:
+    """Return a paragraph in small print."""
+    return tag("p", *children, class_="note")
+
+
+def bullets(items: Iterable[str]) -> Html:
+    """Return a list."""
+    return tag("ul", *(tag("li", item) for item in items))
+
+
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, texts: Collection[int] = (0,)
+) -> Html:
+    """Return a table; columns `texts` are words, the others numbers."""
+    kinds = ["text" if at in texts else "number" for at in range(len(head))]
+    top = tag("tr", *(tag("th", one, class_=kind) for one, kind in zip(head, kinds, strict=True)))
+    body = [
+        tag("tr", *(tag("td", one, class_=kind) for one, kind in zip(row, kinds, strict=True)))
+        for row in rows
+    ]
+    inside = tag("table", tag("thead", top), tag("tbody", *body))
+    return tag("div", inside, class_="wide")
+
+
+def picture(axes: Any, alt: str) -> Html:
+    """Return a picture inside the page; `axes` as the functions of `ribp.plots` return them."""
+    first = axes.flat[0] if hasattr(axes, "flat") else axes
+    figure: Figure = first.figure
+    written = io.BytesIO()
+    figure.savefig(written, format="png", dpi=_DPI)
+    source = "data:image/png;base64," + base64.b64encode(written.getvalue()).decode("ascii")
+    natural = figure.get_figwidth() * 96
+    width = f"max-width:{natural:.0f}px;min-width:{min(natural, _LEAST_WIDTH):.0f}px"
+    return tag("figure", tag("img", src=source, alt=alt, style=width))
+
+
+def section(name: str, title: str, *children: str | None) -> Html:
+    """Return a section with a heading that can be linked to."""
+    return tag("section", tag("h2", title), *children, id=name)

@@ -1,0 +1,241 @@
+"""The page of a fit: whole, harmless, and true to the result, also at the edge."""
+
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "plots"))
+from plot_cases import made, truth_of
+from test_harsh_results import CASES
+
+from ribp.errors import StorageError
+from ribp.likelihoods.door import as_data
+from ribp.posterior.held_out import column_log_density, score
+from ribp.report import Fit, page, write_report
+from ribp.report.elements import Html, table, tag
+from ribp.report.words import _ADVICE, advice, verdict
+
+RNG = np.random.default_rng(1)
+
+
+@pytest.fixture(autouse=True)
+def _pictures_are_not_drawn(request, monkeypatch):
+    """Drawing takes a second a picture, and is tested elsewhere: stand-ins do, if not asked for."""
+    if request.node.originalname == "test_pages_with_pictures_stay_small":
+        return
+
+    def stand_in(axes, alt):
+        assert np.ravel(axes)[0].figure is not None
+        return tag("figure", tag("img", src="data:image/png;base64,AA==", alt=alt))
+
+    monkeypatch.setattr("ribp.report.sections.picture", stand_in)
+
+
+class Reader(HTMLParser):
+    """What a page holds; an error if its tags are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.texts, self.tags, self.links, self.sections = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, name, attributes):
+        self.tags.append(name)
+        found = dict(attributes)
+        self.links += [found[key] for key in ("src", "href", "action") if key in found]
+        if name == "section":
+            self.sections.append(found["id"])
+        if name == "img":
+            assert found["alt"]
+        if name not in ("img", "meta"):
+            self.open.append(name)
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name
+
+    def handle_data(self, text):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(text)
+
+    @property
+    def text(self):
+        return " ".join(self.texts)
+
+
+def read(fit):
+    text = page(fit)
+    assert len(text) < 2_000_000
+    found = Reader(text)
+    assert not {"script", "iframe", "link", "object"} & set(found.tags)
+    assert all(link.startswith("data:image/png;base64,") for link in found.links)
+    return found
+
+
+def data_of(result):
+    shape = (result.settings["n_rows"], result.settings["n_dims"])
+    kind = RNG.poisson(2.0, shape) if "poisson" in str(result.settings) else RNG.normal(size=shape)
+    return as_data(np.asarray(kind, dtype=np.float64))
+
+
+@pytest.mark.parametrize("name", ["200 features", "5000 columns", "names"])
+def test_pages_with_pictures_stay_small(name):
+    result = CASES[name]()
+    found = read(Fit(result, "data.csv", data_of(result)))
+    assert sum(map(len, found.links)) > 100_000
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_every_result_has_a_page(name):
+    result = CASES[name]()
+    found = read(Fit(result, "<i>data</i>.csv", data_of(result)))
+    assert "What ribp found in <i>data</i>.csv" in found.text
+    assert found.sections == [
+        "asked", "features", "rebuilt", "counts", "converged", "held-out", "warnings", "reproduce",
+        "terms",
+    ]  # fmt: skip
+
+
+def test_names_are_shown_as_they_are_written_and_nothing_is_injected():
+    names = [f"<b>row {n}</b>" for n in range(20)]
+    truth = truth_of(RNG, 20, 3)
+    result = made(truth, RNG.normal(0.0, 3.0, (3, 4)), dim_names=list("<>&$"), row_names=names)
+    evil = "<script>alert(1)</script>"
+    fit = Fit(
+        result, evil, data_of(result), comparison={evil: {"log_density": 1.0}}, commands=[evil]
+    )
+    assert "<script" not in page(fit)
+    found = read(fit)
+    assert found.text.count(evil) >= 3
+    assert "<b>row " in found.text  # it shows a feature
+
+
+def test_without_rows_no_name_or_number_of_a_row_is_on_the_page():
+    truth = truth_of(RNG, 12, 3)
+    names = [f"patient-{n}" for n in range(12)]
+    result = made(truth, RNG.normal(0.0, 3.0, (3, 5)), row_names=names)
+    shown = read(Fit(result, "d", data_of(result)))
+    hidden = read(Fit(result, "d", data_of(result), show_rows=False))
+    assert "patient-" in shown.text
+    assert "patient-" not in hidden.text
+    assert "rebuilt" not in hidden.sections
+    assert len(hidden.links) < len(shown.links)
+
+
+def test_without_the_data_the_page_says_so():
+    result = CASES["one chain, shared noise"]()
+    assert "The data were not there" in read(Fit(result)).text
+
+
+def test_examples_are_rows_that_surely_have_the_feature_and_little_else():
+    truth = np.zeros((8, 2), np.int8)
+    truth[:6, 0] = 1
+    truth[4:, 1] = 1
+    names = [f"r{n}" for n in range(8)]
+    result = made(truth, 9.0 * np.eye(2), flips=0.0, row_names=names)
+    texts = read(Fit(result, "d", data_of(result))).texts
+    assert "r0, r1, r2, r3, r4" in texts
+    assert "r6, r7, r4, r5" in texts
+
+
+def test_numbers_on_the_page_are_those_of_the_result():
+    truth = truth_of(RNG, 30, 4)
+    result = made(truth, RNG.normal(0.0, 3.0, (4, 6)))
+    data, hidden = data_of(result), RNG.random((30, 6)) < 0.1
+    seen = as_data(np.where(hidden, np.nan, data.values))
+    fit = Fit(result, "d", seen, hidden=(data.values, hidden))
+    text = read(fit).text
+    ours = score(result.held_out_log_density(data.values, hidden))
+    beside = score(column_log_density(seen, data.values, hidden, gaussian=True))
+    assert f"{ours.entries:,} entries were hidden" in text
+    assert f"{ours.mean:.3f} (standard error {ours.standard_error:.3f})" in text
+    assert f"has {beside.mean:.3f}" in text
+    for each in result.diagnostics().values():
+        assert f"{each.r_hat:.3f}" in text
+    assert "seed" in text.lower()
+
+
+def test_columns_alone_are_scored_as_a_normal_law_of_each():
+    values = np.array([[1.0, 10.0], [3.0, 30.0], [2.0, 50.0], [9.0, 20.0]])
+    hidden = np.zeros((4, 2), bool)
+    hidden[3] = True
+    seen = as_data(np.where(hidden, np.nan, values))
+    found = column_log_density(seen, values, hidden, gaussian=True)
+    for at, (mean, sd) in enumerate([(2.0, np.sqrt(2 / 3)), (30.0, np.sqrt(800 / 3))]):
+        z = (values[3, at] - mean) / sd
+        assert np.isclose(found[at], -0.5 * z**2 - np.log(sd * np.sqrt(2 * np.pi)))
+    counts = column_log_density(seen, values, hidden, gaussian=False)
+    rate = (6.0 + 0.5) / 3
+    assert np.isclose(counts[0], 9 * np.log(rate) - rate - np.log(362880.0))
+
+
+def test_the_verdict_follows_the_warnings():
+    one, two = CASES["one chain, shared noise"](), CASES["constant traces"]()
+    empty = two.summary().__class__([], {}, {}, two.modes, [], [])
+    cases = [
+        (two, [], [], "good"),
+        (two, [], ["Fewer than 100 independent draws: mass."], "careful"),
+        (one, [], [], "careful"),
+        (two, ["Chains disagree"], [], "bad"),
+    ]
+    for result, warnings, notes, level in cases:
+        found = verdict(result, replace(empty, warnings=warnings, notes=notes))
+        assert found.level == level
+        assert set(warnings + notes) <= set(found.reasons)
+    found = read(Fit(CASES["other modes"]()))
+    assert "Do not rely on this fit yet" in found.text
+    assert "different sets of features" in found.text
+
+
+def test_every_warning_has_advice():
+    texts = [text for case in CASES.values() for text in case().summary().warnings]
+    texts += [text for case in CASES.values() for text in case().summary().notes]
+    fallback = advice("something new")
+    assert len(texts) > 5
+    assert all(advice(text) != fallback for text in texts)
+    assert all(advice(start) == text for start, text in _ADVICE.items())
+
+
+def test_a_comparison_is_a_table_and_a_picture():
+    result = CASES["one chain, shared noise"]()
+    models = {
+        "restricted": {"log_density": 1.25, "standard_error": 0.5, "features": 3, "seconds": 2.0},
+        "unrestricted": {"log_density": -0.75, "standard_error": 0.25, "features": 9},
+        "NMF": {"features": 12, "f1": 0.5, "r_hat": float("nan")},
+    }
+    found = read(Fit(result, comparison=models))
+    assert {"1.250", "-0.750", "0.500", "12"} <= set(found.texts)
+    assert len(found.links) == 1 + len(read(Fit(result)).links)
+
+
+def test_axis_labels_come_from_names_such_as_10_hz():
+    from ribp.report.sections import _axis
+
+    numbers, unit = _axis(["0 Hz", "10 Hz", "20 Hz"])
+    assert numbers.tolist() == [0.0, 10.0, 20.0]
+    assert unit == "Hz"
+    assert _axis(["1", "2"])[1] == "column"
+    for names in (None, ["1 Hz"], ["1 Hz", "2 kHz"], ["2", "1"], ["a", "b"], ["", "1"]):
+        assert _axis(names) is None
+
+
+def test_elements_escape():
+    assert tag("p", "<&>", Html("<b>x</b>"), None, class_='"') == (
+        '<p class="&quot;">&lt;&amp;&gt;<b>x</b></p>'
+    )
+    assert "&lt;td&gt;" in table(("a", "b"), [("<td>", "1")])
+
+
+def test_a_page_is_whole_or_not_there(tmp_path, monkeypatch):
+    result = CASES["one chain, shared noise"]()
+    target = tmp_path / "page.html"
+    write_report(Fit(result), target)
+    assert Reader(target.read_text(encoding="utf-8"))
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_report(Fit(result), tmp_path / "no" / "page.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

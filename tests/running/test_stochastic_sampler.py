@@ -1,0 +1,97 @@
+"""The stochastic method as a run sees it: passes, then rest, and going on from any of them."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from running_cases import SHORT, assert_same_draws, case, run
+
+from ribp.running import run as running
+from ribp.running.chain import new_chains
+from ribp.running.checkpoint import Checkpoint
+from ribp.running.estimate import estimate
+from ribp.running.samplers import sampler
+from ribp.running.variational_samplers import METHODS
+from ribp.variational import stochastic
+from ribp.variational.stochastic import Plan
+
+pytestmark = pytest.mark.jit
+PASSES = 5
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    """Four batches a pass, at rest after five."""
+    plan = Plan(batch=8, still=0.0, most_passes=PASSES)
+    method = METHODS["stochastic"]._replace(
+        start=partial(stochastic.start, n_starts=1), update=partial(stochastic.update, plan=plan)
+    )
+    monkeypatch.setitem(METHODS, "stochastic", method)
+    monkeypatch.setattr(stochastic, "_SHARE", 3)
+
+
+def read(folder, plan):
+    method, model, _ = case("stochastic")
+    chains = new_chains(plan)
+    for chain in chains:
+        Checkpoint(folder).read(chain, sampler(method, model))
+    return chains
+
+
+@pytest.mark.parametrize("at", [0, 4, PASSES, 9])
+def test_a_chain_goes_on_from_any_iteration(at, tmp_path, monkeypatch):
+    """Before its first pass, between passes, when it has come to rest, and among its draws."""
+    monkeypatch.setattr(running, "CHECKPOINT_SWEEPS", 1)
+    monkeypatch.setattr(running, "CHECKPOINT_SECONDS", 0.0)
+    plan = replace(SHORT, n_chains=1)
+    (whole,), _ = run("stochastic", plan)
+    part = replace(plan, n_warmup=min(at, plan.n_warmup), n_draws=max(at - plan.n_warmup, 0))
+    run("stochastic", part, checkpoint=Checkpoint(tmp_path))
+    (begun,) = read(tmp_path, plan)
+    assert begun.n_sweeps == at
+    assert begun.state.q.at_rest == (at >= PASSES)
+    (resumed,), _ = run("stochastic", plan, [begun])
+    assert_same_draws(whole, resumed)
+
+
+def test_draws_at_rest_have_one_bound_and_obey_their_laws():
+    (chain, _), _ = run("stochastic", SHORT)
+    bounds = [one["log_joint"] for one in chain.draws.warmup + chain.draws.posterior]
+    assert len(set(bounds[: PASSES - 1])) == PASSES - 1
+    assert len(set(bounds[PASSES - 1 :])) == 1
+    drawn = [one["components"].tobytes() for one in chain.draws.features]
+    assert len(set(drawn)) == len(drawn)
+    _, model, _ = case("stochastic")
+    laws = np.array([law.restricted_log_probs(0, 6) > -np.inf for law in model.counts.laws])
+    assert laws[model.counts.index, chain.state.shown.rows.sum(axis=1)].all()
+
+
+def test_warm_up_that_ends_before_it_rests():
+    """Draws are then rows of passes, and the chain is the same as with a long warm-up."""
+    (short, _), _ = run("stochastic", replace(SHORT, n_warmup=2))
+    (usual, _), _ = run("stochastic", SHORT)
+    bounds = [[one["log_joint"] for one in c.draws.warmup + c.draws.posterior]
+              for c in (short, usual)]  # fmt: skip
+    assert bounds[0] == bounds[1][: len(bounds[0])]
+    histogram = short.draws.posterior[0]["count_histogram"]
+    assert histogram.sum() == 30
+
+
+def test_threads_change_nothing():
+    method, model, data = case("stochastic")
+    ends = []
+    for n_threads in (1, 3):
+        it, rng = sampler(method, model, n_threads), np.random.default_rng(1)
+        state = it.begin(rng, data, lambda *done: None)
+        for _ in range(PASSES + 1):
+            state, bound = it.sweep(rng, np.uint64(2), state, data)
+        ends.append((bound, state.shown.rows))
+    assert ends[0][0] == ends[1][0]
+    np.testing.assert_array_equal(ends[0][1], ends[1][1])
+
+
+def test_an_estimate_makes_no_pass(monkeypatch):
+    method, model, data = case("stochastic")
+    monkeypatch.setattr(stochastic, "use_batch", None)
+    assert 0 < estimate(sampler(method, model), data, SHORT, 1).seconds < 10
