@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
 EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric restricted_bernoulli poisson_binomial polynomials)
 EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods mcmc baselines prior variational) $(wildcard tests/test_*.py)
 
-.PHONY: setup demo test test-slow coverage lint bench docs wheel lock clean
+.PHONY: setup demo test test-slow browser screenshots coverage lint bench docs wheel lock clean
 
 setup: $(READY)
 
@@ -29,6 +29,19 @@ test: $(READY)
 # The same tests, the statistical tier with many seeds.
 test-slow: $(READY)
 	RIBP_TEST_SEEDS=10 $(PYTEST) tests
+
+# The report in a real browser; installs Debian's chromium if there is none.
+browser: $(READY) chromium
+	$(BIN)/python -m pytest -q tests/browser
+
+# The pictures of the report in the documentation, and those of the gallery.
+screenshots: $(READY) chromium
+	$(BIN)/python docs/screenshots.py
+	$(BIN)/python docs/gallery/make.py
+
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
 
 # Branch coverage of kernels and laws, with the compiler off so that every line is seen.
 coverage: $(READY)
