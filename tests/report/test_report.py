@@ -17,7 +17,7 @@ from ribp.likelihoods.door import as_data
 from ribp.posterior.held_out import column_log_density, score
 from ribp.report import Fit, page, write_report
 from ribp.report.elements import Html, table, tag
-from ribp.report.words import _ADVICE, advice, verdict
+from ribp.report.words import _ADVICE, advice, in_words, verdict
 
 RNG = np.random.default_rng(1)
 
@@ -187,6 +187,9 @@ def test_the_verdict_follows_the_warnings():
         found = verdict(result, replace(empty, warnings=warnings, notes=notes))
         assert found.level == level
         assert set(warnings + notes) <= set(found.reasons)
+    assert in_words("R-hat is 2 for log_joint, 3 for shared_features.") == (
+        "R-hat is 2 for fit, 3 for features that two rows share."
+    )
     found = read(Fit(CASES["other modes"]()))
     assert "Do not rely on this fit yet" in found.text
     assert "different sets of features" in found.text

@@ -199,8 +199,9 @@ def _other_modes(found: tuple[Mode, ...]) -> list[str]:
     below = found[0].log_joint - found[1].log_joint
     return [
         f"Chains found {len(found)} different sets of features; the one shown is that of"
-        f" {len(found[0].chains)} of {total} chains. The next has a mean log joint {below:.1f}"
-        f" lower and {found[1].agreement:.0%} agreement."
+        f" {len(found[0].chains)} of {total} chains. The next has a mean log joint"
+        f" {abs(below):.1f} {'lower' if below >= 0.0 else 'higher'} and"
+        f" {found[1].agreement:.0%} agreement."
     ]
 
 

@@ -29,10 +29,11 @@ _NAME = 40  # characters
 def opening(fit: Fit) -> Html:
     """Return the verdict and the few numbers that matter most."""
     found = words.verdict(fit.result, fit.summary)
+    reasons = [words.in_words(text) for text in found.reasons]
     box = tag(
         "div",
         tag("h2", found.headline),
-        paragraph(found.reasons[0]) if len(found.reasons) == 1 else bullets(found.reasons),
+        paragraph(reasons[0]) if len(reasons) == 1 else bullets(reasons),
         class_=f"verdict {found.level}",
     )
     cards = [
@@ -307,7 +308,9 @@ def held_out(fit: Fit) -> Html:
         parts.append(
             paragraph(
                 "No entries were hidden from this fit, so how well it predicts was not tested. Fit"
-                " with --holdout 0.01 to hide one entry in a hundred and score the guesses."
+                " with ",
+                tag("code", "--holdout 0.01"),
+                " to hide one entry in a hundred and score the guesses.",
             )
         )
     if fit.hidden is not None:
@@ -395,7 +398,7 @@ def warnings(fit: Fit) -> Html:
     said = [*fit.summary.warnings, *fit.summary.notes]
     if not said:
         return section("warnings", "Warnings", paragraph("None."))
-    rows = [(text, words.advice(text)) for text in said]
+    rows = [(words.in_words(text), words.advice(text)) for text in said]
     return section(
         "warnings", "Warnings", table(("what was seen", "what to do"), rows, texts=(0, 1))
     )

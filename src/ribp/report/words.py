@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ribp.posterior.summary import Summary
 from ribp.results import Result
 
-__all__ = ["METHODS", "QUANTITIES", "TERMS", "Verdict", "advice", "verdict"]
+__all__ = ["METHODS", "QUANTITIES", "TERMS", "Verdict", "advice", "in_words", "verdict"]
 
 METHODS = {
     "gibbs": "Gibbs sampling, features integrated out",
@@ -23,7 +24,7 @@ METHODS = {
 
 QUANTITIES = {
     "active_features": "features in use",
-    "log_joint": "how well a draw fits, on a log scale",
+    "log_joint": "fit: how well a draw explains the data, on a log scale",
     "mass": "mass: how readily new features appear",
     "concentration": "concentration: how unequal features are",
     "feature_scale": "size of features",
@@ -90,6 +91,13 @@ def verdict(result: Result, summary: Summary) -> Verdict:
             "careful", "The features can be relied on, some numbers are rough", summary.notes
         )
     return Verdict("good", "This fit can be relied on", [agree])
+
+
+def in_words(text: str) -> str:
+    """Return a text of the summary with names of quantities in words."""
+    for name, meaning in QUANTITIES.items():
+        text = re.sub(rf"\b{name}\b", meaning.partition(":")[0], text)
+    return text
 
 
 def advice(warning: str) -> str:
