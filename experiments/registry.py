@@ -26,9 +26,20 @@ EXPERIMENTS = {
     "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
     "recovery": Experiment("Does a default chain find the features that made the data?", 10),
     "variational": Experiment("How near is each q to the posterior of a row?", 0.2),
-    "toy_features": Experiment("Features and counts of the first toy set, R-IBP and IBP", 5),
+    "toy_features": Experiment("Features and counts of the first toy set, R-IBP and IBP", 7),
     "one_inflated": Experiment("Held-out scores where most rows have one feature", 10),
     "printed_gibbs": Experiment("The Gibbs conditional as printed, beside the right one", 5),
+    "tables": Experiment(
+        "Tables 1 to 3: likelihoods and times on real data",
+        30,
+        ("reuters_digest.npz", "20news_w100.npz"),
+    ),
+    "real_features": Experiment(
+        "Known features of real data: R-IBP, IBP and scikit-learn",
+        20,
+        ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz"),
+    ),
+    "vague_counts": Experiment("Counts that are vague, wrong or unknown", 10, ("reuters_mix.npz",)),
 }
 
 

@@ -2,10 +2,10 @@
 
 A million simulated rows of I = 50 features, one or two in each, in D = 100 columns. Both methods
 begin at the features that 2000 rows gave. The structured method keeps and updates q of every row;
-the stochastic one uses batches of 1024 rows, a quarter of all rows in the end.
+the stochastic one uses batches of 1024 rows, each row twice.
 
 A *pass of row work* is one update of q(z_n) for every row. A row of a batch is given four, so a
-quarter of a pass over the data is one pass of row work. Both methods also need four to find q of
+pass over the data is four passes of row work. Both methods also need four to find q of
 all rows from the prior, the structured one at its start, the stochastic one at its end: these are
 not counted.
 
@@ -41,7 +41,7 @@ from ribp.variational.stochastic import DEFAULT, StochasticState
 from ribp.variational.structured import StructuredState
 
 LAW, NOISE = "uniform(1, 2)", 2.0
-PARTS = (0.03125, 0.0625, 0.125, 0.1875, 0.25)  # of a pass, after which the gain is measured
+PARTS = (0.03125, 0.0625, 0.125, 0.1875, 0.25, 0.5, 1.0, 2.0)  # passes, after which to measure
 SAMPLE = 20_000
 POWERS = DEFAULT.powers
 WITHIN = 0.99
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, help="another number of rows")
     parser.add_argument("--features", type=int, default=50, help="I")
     parser.add_argument("--dims", type=int, default=100, help="D")
-    parser.add_argument("--passes", type=int, default=6, help="of the structured method, at most")
+    parser.add_argument("--passes", type=int, default=12, help="of the structured method, at most")
     parser.add_argument(
         "--minutes",
         type=float,
@@ -122,8 +122,9 @@ def compared(rng: np.random.Generator, case: Case, n_passes: int, latest: float)
         step["gain, sample"] = (step.pop("sample") - first) / sample_gain
     return {
         "rows": len(case.rows), "features": len(case.features), "dims": case.features.shape[1],
-        "law": LAW, "noise": NOISE, "threads": case.n_threads, "seconds of search": searched,
-        "gain": gain, "gain of the same features on the sample": sample_gain,
+        "law": LAW, "noise": NOISE, "threads": case.n_threads, "decay": DEFAULT.decay,
+        "seconds of search": searched, "gain": gain,
+        "gain of the same features on the sample": sample_gain,
         "structured": whole | {"within 1%": within(whole["trace"])},
         "stochastic": batches | {"within 1%": within(batches["trace"])},
         "peak GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
@@ -154,19 +155,20 @@ def all_rows(case: Case, begun: StochasticState, n_passes: int, latest: float) -
 
 
 def by_batches(case: Case, begun: StochasticState) -> dict[str, Any]:
-    """Use batches of a quarter of the rows, then find q of the sample."""
+    """Use every row in two batches, then find q of the sample."""
     n_rows, rng = len(case.rows), np.random.default_rng(2)
     state, seconds, trace = begun, 0.0, []
-    batches = np.array_split(rng.permutation(n_rows), max(1, round(n_rows / DEFAULT.batch)))
-    marks = [max(1, round(share * len(batches))) for share in PARTS]
-    for number, at in enumerate(batches[: marks[-1]], 1):
+    n_batches = max(1, round(n_rows / DEFAULT.batch))
+    marks = [max(1, round(share * n_batches)) for share in PARTS]
+    rounds = [np.array_split(rng.permutation(n_rows), n_batches) for _ in range(2)]
+    for number, at in enumerate(rounds[0] + rounds[1], 1):
         began = time.perf_counter()
         state, _ = stochastic.use_batch(
             state, case.model, case.data, np.sort(at), n_threads=case.n_threads
         )
         seconds += time.perf_counter() - began
         if number in marks:
-            share = number / len(batches)
+            share = number / n_batches
             step = {"passes": share, "row work": share * len(POWERS), "seconds": seconds}
             trace.append(step | {"sample": on_sample(case, state)})
             say(f"stochastic: {share:.3f} passes, {seconds:.0f} s, {trace[-1]['sample']:.0f}")

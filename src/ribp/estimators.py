@@ -29,13 +29,17 @@ from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.door import as_data
-from ribp.mcmc import capacity
+from ribp.likelihoods.moments import MANY, Moments, moments
+from ribp.mcmc import capacity, sampled_start
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.results.settings import AnyModel
 from ribp.running.progress import ProgressOption
 from ribp.running.samplers import sampler
+from ribp.scale import elsewhere
+from ribp.scale import fit as scale_fit
+from ribp.scale.in_process import Keeper, Survey
 
 __all__ = ["IndianBuffet", "RestrictedIBP"]
 
@@ -68,13 +72,47 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # Fitting
 
     def _fit(self, X: Any, counts: Counts) -> Self:
+        if elsewhere.is_elsewhere(X):
+            method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
+            if method == "gibbs-rows":
+                with elsewhere.keeper(X) as keeper:
+                    return self.fit_elsewhere(keeper, keeper.survey(), counts)
+            with elsewhere.mapped(X, method) as values:
+                self._set_columns(values.shape[1], None)
+                return self._run(as_data(values), counts, None)
         data, names = self._data(X, reset=True)
         return self._run(data, counts, names)
+
+    def fit_elsewhere(
+        self,
+        keeper: Keeper,
+        survey: Survey,
+        counts: Counts = None,
+        dim_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Fit data that are with a `ribp.scale.in_process.Keeper`, by method="gibbs-rows"."""
+        self._set_columns(survey.shape[1], dim_names)
+        model, grow = self._model(survey.shape[0], survey.moments, counts)
+        assert isinstance(model, Model)
+        self.result_ = scale_fit.fit(
+            model,
+            keeper,
+            survey,
+            grow=grow,
+            n_chains=self.n_chains,
+            n_warmup=self.n_warmup,
+            n_draws=self.n_draws,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            seed=_entropy(self.random_state),
+            dim_names=dim_names,
+        )
+        return self._told()
 
     def check(self, data: Data, counts: Counts = None) -> None:
         """Raise an error if such data cannot be fitted so, before anything is done."""
         chosen = checks.one_of("method", self.method, self._METHODS)
-        model, _ = self._model(data, counts)
+        model, _ = self._model(len(data.values), self._moments(data), counts)
         sampler(self._METHODS[chosen], model).check(data)
 
     def fit_data(
@@ -102,7 +140,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
         chosen = checks.one_of("method", self.method, self._METHODS)
-        model, grow = self._model(data, counts)
+        model, grow = self._model(len(data.values), self._moments(data), counts)
         self.result_ = fit(
             model,
             data,
@@ -118,14 +156,27 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             row_names=row_names,
             dim_names=getattr(self, "feature_names_in_", None),
         )
+        return self._told()
+
+    def _told(self) -> Self:
+        """Describe what was found, and say what is wrong with it."""
         self._describe()
         for text in self.result_.summary().warnings:
-            warnings.warn(text, FitWarning, stacklevel=3)
+            warnings.warn(text, FitWarning, stacklevel=4)
         return self
 
     @abstractmethod
-    def _model(self, data: Data, counts: Counts) -> tuple[AnyModel, bool]:
+    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
         """Return the model, and whether it may grow."""
+
+    def _moments(self, data: Data) -> Moments:
+        """Return mean and variance of what was seen, block by block where there is much."""
+        n_rows = len(data.values)
+        by_blocks = self.method == "gibbs-rows" and n_rows > sampled_start.SAMPLE
+        if by_blocks or n_rows > MANY:
+            return moments(data)
+        seen = data.values if data.complete else data.values[data.observed]
+        return Moments(float(seen.mean()), float(seen.var())) if seen.size else Moments(0.0, 0.0)
 
     def _describe(self) -> None:
         """Set the attributes that describe the main mode."""
@@ -134,20 +185,18 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         in_use = alignment.in_use.mean(axis=0)
         in_use[: len(known)] = 1.0
         self._kept = np.flatnonzero(in_use >= _IN_USE)
-        rows = np.zeros((draws.rows.shape[1], self._kept.size))
         weights, uses = np.zeros(self._kept.size), np.zeros(self._kept.size)
         components = np.zeros((self._kept.size, self.n_features_in_))
         background = np.zeros(self.n_features_in_)
         for at, given in enumerate(draws.parameters):
-            z = draws.unpacked(at)[:, self._kept]
-            used = np.asarray(z.any(axis=0))
-            rows += z
+            used = draws.used(at)[self._kept]
             uses += used
             weights += used * expit(draws.log_odds[at, self._kept])
             components += used[:, None] * given.features[self._kept]
             background += given.background
         uses = np.maximum(uses, 1.0)
-        self.row_probs_ = rows / len(draws.rows)
+        n_rows = draws.rows.shape[1]
+        self.row_probs_ = draws.row_probs(self._kept, np.float32 if n_rows > MANY else np.float64)
         self.weights_ = weights / uses
         self.components_ = components / uses[:, None]
         self.components_[: len(known)] = known.reshape(-1, self.n_features_in_)
@@ -175,7 +224,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         return as_data(values), names
 
-    def _likelihood(self, data: Data) -> LinearGaussian | PoissonCounts:
+    def _likelihood(self, seen: Moments) -> LinearGaussian | PoissonCounts:
         scale = {
             name: None if value == "learn" else checks.positive(name, value)
             for name, value in (
@@ -184,11 +233,10 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         }
         kind = checks.one_of("likelihood", self.likelihood, ("gaussian", "poisson"))
-        seen = data.values if data.complete else data.values[data.observed]
         background = bool(self.background)
         known = self._known()
         if kind == "poisson":
-            mean = float(seen.mean()) if seen.size and seen.mean() > 0 else 1.0
+            mean = seen.mean if seen.mean > 0 else 1.0
             return PoissonCounts(
                 background=background,
                 feature_scale=scale["feature_scale"],
@@ -196,7 +244,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 known=known,
             )
         shared = checks.one_of("noise", self.noise, ("per-dim", "shared")) == "shared"
-        variance = float(seen.var()) if seen.size and seen.var() > 0 else 1.0
+        variance = seen.variance if seen.variance > 0 else 1.0
         return LinearGaussian(
             shared=shared,
             background=background,
@@ -383,7 +431,8 @@ class RestrictedIBP(_Features):
     weights_
         The mean probability of each feature, shape (features,).
     row_probs_
-        P(row has feature) for the rows that were fitted, shape (rows, features).
+        P(row has feature) for the rows that were fitted, shape (rows, features); single precision
+        above 50 000 rows.
     counts_
         The count law, as found: one law, or a `RowCounts` if rows differ.
     result_
@@ -455,7 +504,9 @@ class RestrictedIBP(_Features):
         Parameters
         ----------
         X
-            Shape (rows, dims): array, data frame or sparse matrix; NaN means missing.
+            Shape (rows, dims): array, data frame or sparse matrix; NaN means missing. With
+            "gibbs-rows", "structured" or "stochastic" also a memory map or a Dask array, of which
+            only some rows are in memory at a time.
         y
             Not used.
         counts
@@ -500,19 +551,19 @@ class RestrictedIBP(_Features):
         rng = np.random.default_rng(_entropy(random_state))
         return self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1]
 
-    def _model(self, data: Data, counts: Counts) -> tuple[Model, bool]:
+    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[Model, bool]:
         counts = self.counts if counts is None else counts
         auto = isinstance(self.max_features, str) and self.max_features == "auto"
         size = 0 if auto else checks.integer("max_features", self.max_features, least=1)
         if counts is None:
             base = [1.0 / (k + 1) for k in range((size or _USUAL_COUNTS) + 1)]
             counts = learned(base)
-        laws = as_row_counts(counts, len(data.values))
+        laws = as_row_counts(counts, n_rows)
         size = size or capacity.first_guess(laws) + len(self._known())
         model = Model(
             laws,
             size,
-            self._likelihood(data),
+            self._likelihood(seen),
             self._learned("mass"),
             self._learned("concentration"),
         )
@@ -596,13 +647,13 @@ class IndianBuffet(_Features):
         rng = np.random.default_rng(_entropy(random_state))
         return self.result_.sample(rng, checks.integer("n_rows", n_rows))[1]
 
-    def _model(self, data: Data, counts: Counts) -> tuple[AnyModel, bool]:
-        likelihood = self._likelihood(data)
+    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
+        likelihood = self._likelihood(seen)
         if isinstance(likelihood, PoissonCounts):
             raise InputError(
                 "likelihood", 'must be "gaussian" for IndianBuffet', "poisson", "Use RestrictedIBP."
             )
-        mass, n_rows = self._learned("mass"), len(data.values)
+        mass = self._learned("mass")
         concentration = checks.positive("concentration", self.concentration)
         if self.method == "gibbs":
             return BuffetModel(n_rows, likelihood, mass, concentration), False

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ribp import checks
 from ribp.errors import FitWarning, InputError, StorageError
 from ribp.likelihoods.base import Data
-from ribp.mcmc import capacity, gibbs, gibbs_rows
+from ribp.mcmc import capacity, gibbs, gibbs_rows, sampled_start
 from ribp.model import Model
 from ribp.results import Result
 from ribp.results.settings import AnyModel, describe
@@ -25,7 +25,7 @@ from ribp.running.estimate import estimate, thinning
 from ribp.running.progress import Event, Progress, ProgressOption
 from ribp.running.progress import progress as progress_shown
 from ribp.running.run import run_chains
-from ribp.running.samplers import sampler
+from ribp.running.samplers import Sampler, sampler
 from ribp.threads import n_cores, one_blas_thread
 
 __all__ = ["fit", "resume"]
@@ -61,8 +61,8 @@ def fit(
     model, data
         What is sampled, given what; see `ribp.likelihoods.door.as_data`.
     method
-        "gibbs", "gibbs-rows", "augmented", "structured" or "hybrid"; "buffet" for a `BuffetModel`;
-        "buffet-variational" or "buffet-hybrid" for a `FiniteBuffetModel`.
+        "gibbs", "gibbs-rows", "augmented", "structured", "stochastic" or "hybrid"; "buffet" for a
+        `BuffetModel`; "buffet-variational" or "buffet-hybrid" for a `FiniteBuffetModel`.
     grow
         Whether the model may get more features if it needs them, before chains begin.
     n_chains, n_warmup, n_draws
@@ -80,7 +80,7 @@ def fit(
     dim_names, row_names
         Names of columns and rows of the data.
     """
-    plan = _plan(n_chains, n_warmup, n_draws, thin, seed)
+    plan = planned(n_chains, n_warmup, n_draws, thin, seed)
     sampler(method, model).check(data)
     folder = None if checkpoint is None else Checkpoint(checkpoint)
     if folder:
@@ -90,7 +90,7 @@ def fit(
             model = _with_room(model, data, method, plan, shown)
         if thin == "auto":
             plan = replace(plan, thin=thinning(plan, model, data.values.shape))
-        run = _Run(model, method, data, plan, n_jobs, dim_names, row_names)
+        run = _run_in_memory(model, method, data, plan, n_jobs, dim_names, row_names)
         if folder:
             run.write_settings(folder)
         run.announce(shown)
@@ -119,61 +119,92 @@ def resume(
         As in `fit`.
     """
     folder = Checkpoint(checkpoint)
+    stored = read_stored(folder, digest(data), n_draws)
+    run = _run_in_memory(
+        stored.model, stored.method, data, stored.plan, n_jobs, stored.dim_names, stored.row_names
+    )
+    if n_draws is not None:
+        run.write_settings(folder)
+    chains = new_chains(stored.plan)
+    for chain in chains:
+        folder.read(chain, run.sampler)
+    with progress_shown(progress, stored.plan.n_chains) as shown:
+        return run.result(chains, shown, folder)
+
+
+class Stored(NamedTuple):
+    """What a checkpoint says of its run."""
+
+    model: AnyModel
+    method: str
+    plan: Plan
+    dim_names: Names
+    row_names: Names
+
+
+def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> Stored:
+    """Return what the run in a folder was asked for; its data must have this fingerprint."""
     known, arrays = folder.settings(), folder.arrays()
-    if known.get("data") != digest(data):
+    if known.get("data") != fingerprint:
         raise InputError(
             "data",
             f"must be those of the run in {folder.folder}",
-            f"{data.values.shape[0]} rows of {data.values.shape[1]} other numbers",
+            "other numbers, or another shape",
             "Pass the data that the run was started with.",
         )
     try:
         settings = known["settings"]
         model = rebuilt(settings, arrays.get("law_of_row"))
         plan = Plan(**{name: settings[name] for name in _PLANNED}, seed=tuple(settings["seed"]))
+        stored = Stored(model, settings["method"], plan, known["dim_names"], known["row_names"])
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(
             folder.folder, f"has settings that make no sense ({error})", "Start the run afresh."
         ) from None
-    if n_draws is not None:
-        plan = replace(plan, n_draws=checks.integer("n_draws", n_draws, least=plan.n_draws))
-    run = _Run(
-        model, settings["method"], data, plan, n_jobs, known["dim_names"], known["row_names"]
-    )
-    if n_draws is not None:
-        run.write_settings(folder)
-    chains = new_chains(plan)
-    for chain in chains:
-        folder.read(chain, run.sampler)
-    with progress_shown(progress, plan.n_chains) as shown:
-        return run.result(chains, shown, folder)
+    if n_draws is None:
+        return stored
+    more = checks.integer("n_draws", n_draws, least=plan.n_draws)
+    return stored._replace(plan=replace(plan, n_draws=more))
 
 
-class _Run:
-    """All that is known of a run before its first sweep."""
+class Run:
+    """All that is known of a run before its first sweep.
+
+    Parameters
+    ----------
+    model, method, plan
+        What is run, and for how long.
+    sampler, data
+        Who makes sweeps, and what it takes for data: a `Data`, or whoever has them.
+    shape, fingerprint
+        Of the data.
+    n_jobs
+        Chains at once.
+    """
 
     def __init__(
         self,
         model: AnyModel,
         method: str,
-        data: Data,
         plan: Plan,
-        n_jobs: int | None,
+        sampler: Sampler,
+        data: Any,
+        shape: tuple[int, ...],
+        fingerprint: Callable[[], str],
+        n_jobs: int,
         dim_names: Names,
         row_names: Names,
     ) -> None:
-        jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
-        self.model, self.method, self.data, self.plan = model, method, data, plan
-        self.n_jobs = min(jobs, plan.n_chains)
-        self.sampler = sampler(method, model, max(1, jobs // plan.n_chains))
+        self.method, self.data, self.plan = method, data, plan
+        self.sampler, self.n_jobs, self.fingerprint = sampler, n_jobs, fingerprint
         named = {"dim_names": dim_names, "row_names": row_names}
         self.names = {k: None if v is None else [str(one) for one in v] for k, v in named.items()}
-        self.settings = describe(model, method, data.values.shape) | asdict(plan)
+        self.settings = describe(model, method, shape) | asdict(plan)
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
         """Begin a run on disk, or change how long it is to be."""
-        known = {"settings": self.settings, "data": digest(self.data), **self.names}
+        known = {"settings": self.settings, "data": self.fingerprint(), **self.names}
         if folder.exists():
             folder.write_settings(known)
         else:
@@ -210,13 +241,46 @@ class _Run:
         return Result(tree)
 
 
+def _run_in_memory(
+    model: AnyModel,
+    method: str,
+    data: Data,
+    plan: Plan,
+    n_jobs: int | None,
+    dim_names: Names,
+    row_names: Names,
+) -> Run:
+    jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
+    chosen = sampler(method, model, max(1, jobs // plan.n_chains))
+    return Run(
+        model, method, plan, chosen, data, data.values.shape, lambda: digest(data),
+        min(jobs, plan.n_chains), dim_names, row_names,
+    )  # fmt: skip
+
+
 _NOTHING = "stopped before the first draw"
 _RESUME = "; the run can be resumed from its checkpoint"
 
 
 def _with_room(model: Model, data: Data, method: str, plan: Plan, shown: Progress) -> Model:
-    """Return the model with as many features as a short chain needs."""
-    rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_PILOT,)))
+    """Return the model with as many features as a short chain needs, on some rows if many."""
+    rng, n_rows = pilot(plan), len(data.values)
+    if method == "gibbs-rows" and n_rows > sampled_start.SAMPLE:
+        some = sampled_start.sample(rng, n_rows)
+        small = with_room(rng, model.on_rows(some), data.rows(some), method, shown)
+        return replace(model, n_features=small.n_features)
+    return with_room(rng, model, data, method, shown)
+
+
+def pilot(plan: Plan) -> np.random.Generator:
+    """Return the randomness of what comes before all chains."""
+    return np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_PILOT,)))
+
+
+def with_room(
+    rng: np.random.Generator, model: Model, data: Data, method: str, shown: Progress
+) -> Model:
+    """Return the model with as many features as a short chain on these data needs."""
     update = gibbs_rows.update if method == "gibbs-rows" else gibbs.update
 
     def tick(done: int, total: int) -> None:
@@ -226,9 +290,10 @@ def _with_room(model: Model, data: Data, method: str, plan: Plan, shown: Progres
         return capacity.with_room(rng, model, data, update, tick)
 
 
-def _plan(
+def planned(
     n_chains: int, n_warmup: int, n_draws: int, thin: Any, seed: int | Sequence[int] | None
 ) -> Plan:
+    """Return the plan of a run, its arguments checked; a fresh seed if there is none."""
     if seed is None:
         seed = np.random.SeedSequence().generate_state(4).tolist()
     entropy = checks.integers("seed", np.atleast_1d(np.asarray(seed, dtype=object)).tolist())

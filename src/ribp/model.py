@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ribp.checks import FloatArray
+from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
 from ribp.errors import InputError
@@ -26,7 +26,7 @@ from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
 from ribp.weight_priors import WEIGHT_PRIORS, WeightPrior
 
-__all__ = ["Model", "State"]
+__all__ = ["Model", "State", "Tally"]
 
 
 class State(NamedTuple):
@@ -46,6 +46,23 @@ class State(NamedTuple):
     """Features and scales, as the likelihood has them."""
     number: int = 0
     """Of the sweep: part of the key of its random numbers."""
+
+
+class Tally(NamedTuple):
+    """All that everything else needs to know of rows: sums over them."""
+
+    histograms: IntArray
+    """How many rows of each law have each count, shape (laws, features + 1)."""
+    sizes: IntArray
+    """How many rows have each feature."""
+
+    @classmethod
+    def of(cls, rows: Rows, which: IntArray, n_laws: int) -> Tally:
+        """Return the tally of rows whose laws are `which`."""
+        size = rows.shape[1] + 1
+        cells = which * size + rows.sum(axis=1, dtype=np.int64)
+        found = np.bincount(cells, minlength=n_laws * size).reshape(n_laws, size)
+        return cls(found, rows.sum(axis=0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +92,19 @@ class Model:
 
     def check(self, data: Data) -> None:
         """Raise an `InputError` if no rows could obey the count laws, or give these data."""
-        n_rows = len(data.values)
+        self.check_counts(len(data.values))
+        self.likelihood.check(data)
+        if len(self.likelihood.known) > self.n_features:
+            raise InputError(
+                "fixed_components",
+                f"must be at most max_features={self.n_features}",
+                f"{len(self.likelihood.known)} features",
+                "Raise max_features.",
+            )
+        self._check_empty_rows(data)
+
+    def check_counts(self, n_rows: int) -> None:
+        """Raise an `InputError` unless every row has a law that it can obey."""
         if len(self.counts) != n_rows:
             raise InputError(
                 "counts",
@@ -91,15 +120,6 @@ class Model:
                     law,
                     f"Set max_features to {law.smallest} or more, or change the law.",
                 )
-        self.likelihood.check(data)
-        if len(self.likelihood.known) > self.n_features:
-            raise InputError(
-                "fixed_components",
-                f"must be at most max_features={self.n_features}",
-                f"{len(self.likelihood.known)} features",
-                "Raise max_features.",
-            )
-        self._check_empty_rows(data)
 
     def _check_empty_rows(self, data: Data) -> None:
         """Rows that must be empty can only be zero where rates add up and nothing is added."""
@@ -163,16 +183,20 @@ class Model:
         rows[np.repeat(np.arange(counts.size), counts), sample_sets(rng, log_odds, counts)] = 1
         return rows
 
+    def tally(self, rows: Rows) -> Tally:
+        """Return the tally of all rows."""
+        return Tally.of(rows, self.counts.index, len(self.counts.laws))
+
     def log_joint(self, state: State, data: Data, sums: Any = None) -> float:
         """Return log p(X, Z, weights, laws, scales), features integrated out where possible."""
         given = self.likelihood.log_joint(data, state.rows, state.parameters, sums)
-        return self.log_prior(state) + given
+        return self.log_prior(state, self.tally(state.rows)) + given
 
-    def log_prior(self, state: State) -> float:
+    def log_prior(self, state: State, tally: Tally) -> float:
         """Return log p(Z, theta, alpha, c, f), alpha and c as densities of their logarithms."""
-        ones = state.rows.sum(axis=1)
-        value = float(state.rows.sum(axis=0) @ state.log_odds)
-        value += float(self.tables(state)[self.counts.index, ones].sum())
+        value = float(tally.sizes @ state.log_odds)
+        some = tally.histograms > 0
+        value += float((tally.histograms[some] * self.tables(state)[some]).sum())
         prior = self.weight_prior(state.mass, state.concentration)
         value += prior.log_density(state.log_odds) + log_prior(self.counts, state.count_log_probs)
         if self.mass is None:

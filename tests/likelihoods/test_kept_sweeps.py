@@ -208,10 +208,30 @@ def test_gaussian_sums():
     new, sums = rows_kept.sweep_gaussian(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
     np.testing.assert_array_equal(sums.pairs, new.T.astype(float) @ new)
     np.testing.assert_allclose(sums.products, new.T @ data, atol=1e-10)
+    np.testing.assert_allclose(sums.squares, (data**2).sum(axis=0))
+    assert (sums.number == len(data)).all()
+    assert sums.gaps.shape == (0, *sums.pairs.shape)
     observed = np.ones(data.shape, bool)
-    again, none = rows_kept.sweep_gaussian(np.uint64(0), 0, data, observed, rows, **settings)
-    assert none is None
+    again, same = rows_kept.sweep_gaussian(np.uint64(0), 0, data, observed, rows, **settings)
     np.testing.assert_array_equal(again, new)  # a mask that hides nothing
+    np.testing.assert_array_equal(same.products, sums.products)
+    assert not same.gaps.any()
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("background", [False, True])
+def test_gaussian_sums_of_what_is_seen(background):
+    data, rows, settings = problem("Gaussian")
+    observed = np.random.default_rng(1).random(data.shape) < 0.8
+    data = np.where(observed, data, 0.0)
+    new, sums = rows_kept.sweep_gaussian(
+        np.uint64(0), 0, data, observed, rows, background=background, **settings
+    )
+    z = np.hstack([new, np.ones((len(new), int(background)))]).astype(float)
+    seen = np.einsum("nd,ni,nj->dij", observed, z, z)
+    np.testing.assert_array_equal(sums.pairs - sums.gaps, seen)
+    np.testing.assert_allclose(sums.products, z.T @ data, atol=1e-9)
+    np.testing.assert_array_equal(sums.number, observed.sum(axis=0))
 
 
 @pytest.mark.jit

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.base import complete, in_use, with_missing
 from ribp.likelihoods.linear_gaussian import GaussianParameters
-from ribp.likelihoods.rows_kept import GaussianSums
+from ribp.likelihoods.rows_kept import gaussian_sums
 from ribp.testing.goodness import agrees, mean_p_value
 
 RNG = np.random.default_rng(3)
@@ -97,18 +97,21 @@ def test_features_have_their_posterior(background, values):
             assert not agrees(mean_p_value(draws[:, i, d], mean[i] + math.sqrt(variance[i]) / 5))
 
 
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("values", [X, HOLES], ids=["complete", "holes"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_sums_from_a_sweep_change_nothing(shared):
-    likelihood = LinearGaussian(shared=shared, background=True)
+def test_sums_from_a_sweep_change_nothing(shared, values, background):
+    likelihood = LinearGaussian(shared=shared, background=background)
     given = likelihood.draw_prior(np.random.default_rng(1), FEATURES, D)
-    swept = GaussianSums(ROWS.T.astype(float) @ ROWS, ROWS.T @ X)
-    sums = likelihood.sums(complete(X), ROWS, swept)
-    first = likelihood.update(np.random.default_rng(2), complete(X), ROWS, given)
-    second = likelihood.update(np.random.default_rng(2), complete(X), ROWS, given, sums)
+    data = with_missing(values)
+    swept = gaussian_sums(*data, ROWS, background)
+    sums = likelihood.swept_sums(swept, in_use(ROWS))
+    first = likelihood.update(np.random.default_rng(2), data, ROWS, given)
+    second = likelihood.update(np.random.default_rng(2), data, ROWS, given, sums)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
-    weight = likelihood.log_joint(complete(X), ROWS, first)
-    assert likelihood.log_joint(complete(X), ROWS, first, sums) == pytest.approx(weight, rel=1e-12)
+    weight = likelihood.log_joint(data, ROWS, first)
+    assert likelihood.log_joint(data, ROWS, first, sums) == pytest.approx(weight, rel=1e-12)
 
 
 def test_fixed_scales_stay():

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from ribp.mcmc import hyper
+from ribp.restricted_bernoulli import sample_sets
 from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import agrees, mean_p_value, n_seeds
 from ribp.weight_priors import WEIGHT_PRIORS
@@ -130,9 +131,94 @@ def test_only_what_the_model_learns_changes(mass, concentration):
     )
     state = SimpleNamespace(mass=0.8, concentration=1.4)
     rng = np.random.default_rng(0)
-    found = hyper.update(rng, model, state, np.array([-0.5, -1.0, 0.5, -3.0, 1.0]))
-    assert (found[0] == 0.8) == (mass is not None)
-    assert (found[1] == 1.4) == (concentration is not None)
+    theta = np.array([-0.5, -1.0, 0.5, -3.0, 1.0])
+    sizes, histogram = np.array([3, 0, 2, 0, 1]), np.array([0, 4, 1])
+    found = hyper.update(rng, model, state, theta, sizes, histogram)
+    assert (found.mass == 0.8) == (mass is not None)
+    assert (found.concentration == 1.4) == (concentration is not None)
+    assert np.array_equal(found.log_odds, theta) == (mass is not None)
+
+
+# Mass together with weights that rows say nothing of
+
+
+def with_rows(name, n_rows=3):
+    """Return a sampler of ((prior, log-odds), (sizes, histogram)) of rows with one or two ones."""
+
+    def draw(rng):
+        prior = WEIGHT_PRIORS[name](draw_mass(rng), 1.0, FEATURES)
+        theta = prior.sample(rng, FEATURES)
+        ones = rng.integers(1, 3, n_rows)
+        rows = np.zeros((n_rows, FEATURES), int)
+        rows[np.repeat(np.arange(n_rows), ones), sample_sets(rng, theta, ones)] = 1
+        return (prior, theta), (rows.sum(axis=0), np.bincount(ones, minlength=3))
+
+    return draw
+
+
+def spare_step(rng, state, data):
+    mass, theta = hyper.update_with_spare(rng, *state, *data)
+    return replace(state[0], mass=mass), theta
+
+
+def without_the_mean(rng, state, data):
+    """Forget the factor of the mean of features that rows have."""
+    prior, theta = state
+    sizes, histogram = data
+    used = sizes > 0
+    middle = theta[used].mean()
+
+    def moved(by):
+        shrink = math.exp(-by)
+        return np.where(used, theta + middle * (shrink - 1.0), theta * shrink)
+
+    def log_density(by):
+        at = moved(by)
+        value = hyper._log_joint(prior, prior.mass * math.exp(by), 1.0, at)
+        return value + hyper.row_log_density(at, sizes, histogram) - (~used).sum() * by
+
+    top = math.log(FEATURES / prior.mass)
+    by = hyper.slice_step(rng, 0.0, log_density, high=top)
+    return replace(prior, mass=prior.mass * math.exp(by)), moved(by)
+
+
+def without_the_rows(rng, state, data):
+    """Leave out what rows say of spare features."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(hyper, "row_log_density", lambda *_: 0.0)
+        return spare_step(rng, state, data)
+
+
+def spare_statistics(state):
+    prior, theta = state
+    a = math.log(prior.mass)
+    return [prior.mass, a, a**2, np.tanh(theta).sum(), np.tanh(theta / 9.0).sum(), theta.max()]
+
+
+def keeps_its_law(name, step, n=800):
+    found = one_step_p_values(
+        with_rows(name), step, spare_statistics, n_replicates=n * n_seeds(1), n_updates=2, seed=1
+    )
+    return all(map(agrees, found))
+
+
+@every_prior
+def test_mass_with_spare_features_keeps_its_law(name):
+    assert keeps_its_law(name, spare_step)
+
+
+@pytest.mark.parametrize("wrong", [without_the_mean, without_the_rows])
+def test_wrong_moves_with_spare_features_are_caught(wrong):
+    assert not keeps_its_law("weak-limit", wrong, n=6000)
+
+
+def test_differences_of_features_in_use_stay():
+    rng = np.random.default_rng(0)
+    (prior, theta), data = with_rows("weak-limit", 6)(rng)
+    used = data[0] > 0
+    (_, moved) = spare_step(rng, (prior, theta), data)
+    np.testing.assert_allclose(np.diff(moved[used]), np.diff(theta[used]), atol=1e-12)
+    np.testing.assert_allclose(moved[~used] * theta[used].mean(), theta[~used] * moved[used].mean())
 
 
 def test_priors_are_those_of_the_model():

@@ -202,7 +202,7 @@ def test_the_bound_of_a_pass_is_exact(monkeypatch):
 
 
 def test_rows_of_a_pass_are_drawn_from_their_q():
-    """With batches of one size and no memory, the law of a row is that of `_fresh_rows`."""
+    """A single batch of all rows: the law of each is its q given the features before it."""
     case, whole = case_of()
     model, data = case.model, case.data
     state = stochastic.from_structured(whole, model, data)

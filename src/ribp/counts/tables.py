@@ -19,7 +19,13 @@ from scipy.special import gammaln
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
 
-__all__ = ["draw_log_probs", "log_prior", "mean_log_probs", "prior_log_probs"]
+__all__ = [
+    "draw_log_probs",
+    "log_prior",
+    "mean_log_probs",
+    "prior_log_probs",
+    "tallied_log_probs",
+]
 
 _LEAST_BASE = 1e-300  # the logarithm of a Gamma(base) variate is about -1/base
 
@@ -45,12 +51,13 @@ def draw_log_probs(
     """
     size = n_features + 1
     cells = np.bincount(counts.index * size + ones, minlength=len(counts.laws) * size)
-    return _tables(rng, counts, cells.reshape(-1, size))
+    return tallied_log_probs(rng, counts, cells.reshape(-1, size))
 
 
 def prior_log_probs(rng: np.random.Generator, counts: RowCounts, n_features: int) -> FloatArray:
     """Return log f of each law on 0..n_features, learned ones drawn from their prior."""
-    return _tables(rng, counts, np.zeros((len(counts.laws), n_features + 1), np.int64))
+    nothing = np.zeros((len(counts.laws), n_features + 1), np.int64)
+    return tallied_log_probs(rng, counts, nothing)
 
 
 def mean_log_probs(
@@ -78,7 +85,10 @@ def log_prior(counts: RowCounts, log_probs: FloatArray) -> float:
     return value
 
 
-def _tables(rng: np.random.Generator, counts: RowCounts, histograms: IntArray) -> FloatArray:
+def tallied_log_probs(
+    rng: np.random.Generator, counts: RowCounts, histograms: IntArray
+) -> FloatArray:
+    """Return log f of each law, learned ones drawn given how many of its rows have each count."""
     tables = np.empty(histograms.shape)
     for law, histogram, table in zip(counts.laws, histograms, tables, strict=True):
         if isinstance(law, Learned):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
+from ribp.likelihoods.rows_kept import RowPrior, Work
 
 __all__ = [
     "BoolArray",
@@ -155,8 +156,30 @@ class Likelihood(Protocol[P]):
     ) -> tuple[Rows, Any]:
         """Return new rows given the parameters, and what `sums` can use of the sweep."""
 
-    def sums(self, data: Data, rows: Rows, swept: Any = None) -> Any:
-        """Return what `update` and `log_joint` need of data and rows; `swept` saves work."""
+    def row_work(self, seed: np.uint64, number: int, parameters: P, prior: RowPrior) -> Work[Any]:
+        """Return what a sweep does to a block of rows, here or elsewhere."""
+
+    def sums(self, data: Data, rows: Rows) -> Any:
+        """Return what `draw` and `log_weight` need of data and rows, or None: see `update`."""
+
+    def swept_sums(self, swept: Any, used: BoolArray) -> Any:
+        """Return the same from what a sweep has added up, and which features are in use."""
+
+    def draw(self, rng: np.random.Generator, parameters: P, sums: Any) -> P:
+        """Draw new parameters given the sums over data and rows."""
+
+    def log_weight(self, parameters: P, sums: Any) -> float:
+        """Return log p(X, parameters | Z), but for what `log_terms` adds."""
+
+    def log_terms(self, data: Data, rows: Rows, parameters: P) -> float:
+        """Return the part of log p(X, parameters | Z) that no sums can tell, for a block of rows.
+
+        Zero for all rows where `summable`.
+        """
+
+    @property
+    def summable(self) -> bool:
+        """Whether sums that were made before parameters were drawn tell all of the log joint."""
 
     def update(
         self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P, sums: Any = None

@@ -17,6 +17,8 @@ from ribp.likelihoods.base import Data, with_missing
 
 __all__ = ["as_data"]
 
+_ROWS = 2**14
+
 
 def as_data(X: Any) -> Data:
     """Return data of shape (rows, dims); NaN means missing."""
@@ -28,8 +30,9 @@ def as_data(X: Any) -> Data:
             f"shape {values.shape}",
             "Reshape it to (rows, dims); a single row is X[None, :].",
         )
-    if np.isinf(values).any():
-        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
+    infinite = _first_infinite(values)
+    if infinite:
+        row, column = infinite
         raise InputError(
             "X",
             "must be finite where it is observed",
@@ -37,6 +40,15 @@ def as_data(X: Any) -> Data:
             "Use NaN for an entry that is missing.",
         )
     return with_missing(values)
+
+
+def _first_infinite(values: FloatArray) -> tuple[int, int] | None:
+    """Return the place of the first entry that is infinite, looking at some rows at a time."""
+    for start in range(0, len(values), _ROWS):
+        found = np.argwhere(np.isinf(values[start : start + _ROWS]))
+        if len(found):
+            return start + int(found[0, 0]), int(found[0, 1])
+    return None
 
 
 def _matrix(X: Any) -> FloatArray:
@@ -49,7 +61,7 @@ def _matrix(X: Any) -> FloatArray:
             X = np.ma.filled(X.astype(np.float64), np.nan)
         if np.iscomplexobj(X):
             raise TypeError
-        return np.array(X, dtype=np.float64, order="C")
+        return np.asarray(X, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InputError(
             "X",

@@ -38,7 +38,14 @@ from ribp.likelihoods.base import (
     in_use,
     put_known,
 )
-from ribp.likelihoods.rows_kept import GaussianSums, sweep_gaussian
+from ribp.likelihoods.moments import MANY, moments
+from ribp.likelihoods.rows_kept import (
+    GaussianSums,
+    RowPrior,
+    Work,
+    gaussian_work,
+    sweep_gaussian,
+)
 
 __all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
 
@@ -69,6 +76,8 @@ class Sums(NamedTuple):
     """Sum of x^2 for each column."""
     number: FloatArray
     """How many rows show each column."""
+    used: BoolArray
+    """Which features some row has."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,9 @@ class LinearGaussian:
 
     def first_guess(self, data: Data, n_features: int) -> GaussianParameters:
         """Return parameters of the size of the data."""
-        spread = float(data.values.std()) or 1.0
+        many = len(data.values) > MANY
+        spread = math.sqrt(moments(data).variance) if many else float(data.values.std())
+        spread = spread or 1.0
         size = spread if self.feature_scale is None else self.feature_scale
         parameters = self.at_scales(n_features, data.values.shape[1], 0.2 * spread, size)
         if self.noise_scale is not None:
@@ -183,13 +194,22 @@ class LinearGaussian:
         parameters: GaussianParameters,
         laws: RowLaws,
         n_threads: int = 1,
-    ) -> tuple[Rows, GaussianSums | None]:
-        """Return new rows given the features, and their sums if the data are complete."""
+    ) -> tuple[Rows, GaussianSums]:
+        """Return new rows given the features, and their sums."""
         return sweep_gaussian(
             seed, number, *data, rows, parameters.features, parameters.background,
             parameters.noise_scale, laws.log_odds, laws.tables, laws.which, laws.whole,
-            n_threads=n_threads,
+            background=self.background, n_threads=n_threads,
         )  # fmt: skip
+
+    def row_work(
+        self, seed: np.uint64, number: int, parameters: GaussianParameters, prior: RowPrior
+    ) -> Work[GaussianSums]:
+        """Return what a sweep does to a block of rows."""
+        features, background, noise, _ = parameters
+        return gaussian_work(
+            seed, number, features, background, noise, prior, background=self.background
+        )
 
     def update(
         self,
@@ -200,12 +220,17 @@ class LinearGaussian:
         sums: Sums | None = None,
     ) -> GaussianParameters:
         """Draw features, noise and feature scale given the observed entries."""
-        given = self.sums(data, rows) if sums is None else sums
-        features = self._draw_features(rng, given, parameters)
-        fresh = self._draw_scales(rng, given, features, parameters)
-        return self._with_features(rng, fresh, features, in_use(rows))
+        return self.draw(rng, parameters, self.sums(data, rows) if sums is None else sums)
 
-    def sums(self, data: Data, rows: Rows, swept: GaussianSums | None = None) -> Sums:
+    def draw(
+        self, rng: np.random.Generator, parameters: GaussianParameters, sums: Sums
+    ) -> GaussianParameters:
+        """Draw features, noise and feature scale given the sums."""
+        features = self._draw_features(rng, sums, parameters)
+        fresh = self._draw_scales(rng, sums, features, parameters)
+        return self._with_features(rng, fresh, features, sums.used)
+
+    def sums(self, data: Data, rows: Rows) -> Sums:
         """Return sums over rows for the features in use, and the background as the last."""
         used = in_use(rows)
         z = self.with_background(rows[:, used])
@@ -213,30 +238,31 @@ class LinearGaussian:
         number = np.full(data.values.shape[1], float(len(rows)))
         if not data.complete:
             number = data.observed.sum(axis=0, dtype=np.float64)
-        if swept is None:
-            dense = z.astype(np.float64)
-            pairs, products = dense.T @ dense, dense.T @ data.values
-        else:
-            pairs, products = swept.pairs[np.ix_(used, used)], swept.products[used]
-            if self.background:
-                sizes = np.append(np.diag(pairs), len(rows))
-                pairs = np.vstack([np.column_stack([pairs, sizes[:-1]]), sizes])
-                products = np.vstack([products, data.values.sum(axis=0)])
-        each = pairs[None]
+        dense = z.astype(np.float64)
+        each = (dense.T @ dense)[None]
         if not data.complete:
             each = np.repeat(each, data.values.shape[1], axis=0)
             add_missing_pairs(data.observed, z, -1.0, each)
-        return self._less_known(Sums(each, products, squares, number), used)
+        return self._less_known(Sums(each, dense.T @ data.values, squares, number, used))
 
-    def _less_known(self, sums: Sums, used: BoolArray) -> Sums:
+    def swept_sums(self, swept: GaussianSums, used: BoolArray) -> Sums:
+        """Return the same from what a sweep has added up."""
+        at = np.flatnonzero(np.append(used, np.ones(int(self.background), np.bool_)))
+        pairs, gaps = (np.take(np.take(m, at, -1), at, -2) for m in (swept.pairs, swept.gaps))
+        each = pairs - gaps if len(gaps) else pairs[None]
+        return self._less_known(Sums(each, swept.products[at], swept.squares, swept.number, used))
+
+    def _less_known(self, sums: Sums) -> Sums:
         """Return the sums of X - Z A over known features, for all others."""
-        known = np.array(self.known)[used[: len(self.known)]]
+        known = np.array(self.known)[sums.used[: len(self.known)]]
         if not known.size:
             return sums
         n = len(known)
         onto = np.matmul(sums.pairs[:, :, :n], known.T[:, :, None])[:, :, 0].T
         squares = sums.squares + (known * (onto[:n] - 2.0 * sums.products[:n])).sum(axis=0)
-        return Sums(sums.pairs[:, n:, n:], sums.products[n:] - onto[n:], squares, sums.number)
+        return sums._replace(
+            pairs=sums.pairs[:, n:, n:], products=sums.products[n:] - onto[n:], squares=squares
+        )
 
     def _posterior(
         self, given: Sums, parameters: GaussianParameters
@@ -325,22 +351,28 @@ class LinearGaussian:
         sums: Sums | None = None,
     ) -> float:
         """Return log p(X_observed, scales | Z), the features integrated out."""
-        return self.log_marginal(data, rows, parameters, sums) + self.scales_log_prior(parameters)
+        return self.log_weight(parameters, self.sums(data, rows) if sums is None else sums)
 
-    def log_marginal(
-        self,
-        data: Data,
-        rows: Rows,
-        parameters: GaussianParameters,
-        sums: Sums | None = None,
-    ) -> float:
+    def log_weight(self, parameters: GaussianParameters, sums: Sums) -> float:
+        """Return the same from the sums."""
+        return self._log_marginal(sums, parameters) + self.scales_log_prior(parameters)
+
+    summable = True
+
+    def log_terms(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
+        """Return zero: sums tell everything."""
+        return 0.0
+
+    def log_marginal(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
         """Return log p(X_observed | Z, scales), the features integrated out.
 
         A column is N(0, s^2 (1 + t^2 Z Z')), so with P = Z'Z + t^-2, all over the rows where it was
         observed, its log density is
         -N/2 log(2 pi s^2) - log det(t^2 P)/2 - (|x|^2 - x'Z P^{-1} Z'x)/(2 s^2).
         """
-        given = self.sums(data, rows) if sums is None else sums
+        return self._log_marginal(self.sums(data, rows), parameters)
+
+    def _log_marginal(self, given: Sums, parameters: GaussianParameters) -> float:
         root, half = self._posterior(given, parameters)
         log_scale = len(given.products) * math.log(self.relative_scale(parameters))
         log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + log_scale

@@ -31,8 +31,16 @@ from ribp.likelihoods.base import (
     in_use,
     put_known,
 )
+from ribp.likelihoods.blocks import sum_blocks
 from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.likelihoods.rows_kept import PoissonSums, split_poisson, sweep_poisson
+from ribp.likelihoods.rows_kept import (
+    PoissonSums,
+    RowPrior,
+    Work,
+    poisson_work,
+    split_poisson,
+    sweep_poisson,
+)
 from ribp.rng import kernel_seed
 
 __all__ = ["PoissonCounts", "PoissonParameters"]
@@ -50,6 +58,14 @@ class PoissonParameters(NamedTuple):
     """b, shape (dims,); zero without a background."""
     feature_scale: float
     """m, the prior mean of an entry of A."""
+
+
+class SplitCounts(NamedTuple):
+    """All that features need to know of counts and rows."""
+
+    splits: PoissonSums
+    used: BoolArray
+    """Which features some row has."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +170,18 @@ class PoissonCounts:
             laws.log_odds, laws.tables, laws.which, laws.whole, n_threads=n_threads,
         )  # fmt: skip
 
-    def sums(self, data: Data, rows: Rows, swept: PoissonSums | None = None) -> PoissonSums | None:
+    def row_work(
+        self, seed: np.uint64, number: int, parameters: PoissonParameters, prior: RowPrior
+    ) -> Work[PoissonSums]:
+        """Return what a sweep does to a block of rows."""
+        return poisson_work(seed, number, parameters.features, parameters.background, prior)
+
+    def sums(self, data: Data, rows: Rows) -> None:
+        """Return nothing: how counts split is drawn, by a sweep or an update."""
+
+    def swept_sums(self, swept: PoissonSums, used: BoolArray) -> SplitCounts:
         """Return how a sweep has split the counts."""
-        return swept
+        return SplitCounts(swept, used)
 
     def update(
         self,
@@ -164,20 +189,26 @@ class PoissonCounts:
         data: Data,
         rows: Rows,
         parameters: PoissonParameters,
-        sums: PoissonSums | None = None,
+        sums: SplitCounts | None = None,
     ) -> PoissonParameters:
         """Draw features and their mean; counts are split first if no sweep has done it."""
         if sums is None:
-            sums = split_poisson(
+            split = split_poisson(
                 kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
             )
-        used = self._learned(rows)
+            sums = SplitCounts(split, in_use(rows))
+        return self.draw(rng, parameters, sums)
+
+    def draw(
+        self, rng: np.random.Generator, parameters: PoissonParameters, sums: SplitCounts
+    ) -> PoissonParameters:
+        """Draw features and their mean given how counts split."""
+        counts, used = sums.splits, self._learned(sums.used)
         mean = parameters.feature_scale
-        features = self._gamma(rng, mean, sums.splits, sums.exposure)
+        features = self._gamma(rng, mean, counts.splits, counts.exposure)
         background = parameters.background
         if self.background:
-            shown = len(rows) if data.complete else data.observed.sum(axis=0)
-            background = self._gamma(rng, mean, sums.rest, shown)
+            background = self._gamma(rng, mean, counts.rest, counts.number)
         if self.feature_scale is None:
             known = features[used]
             if self.background:
@@ -188,28 +219,48 @@ class PoissonCounts:
         put_known(self.known, features)
         return PoissonParameters(features, background, mean)
 
-    def _learned(self, rows: Rows) -> BoolArray:
+    def _learned(self, used: BoolArray) -> BoolArray:
         """Return which features some row has and nobody knows."""
-        used = in_use(rows).copy()
-        used[: len(self.known)] = False
-        return used
+        learned = used.copy()
+        learned[: len(self.known)] = False
+        return learned
+
+    # Weighing
+
+    summable = False
 
     def log_joint(
         self,
         data: Data,
         rows: Rows,
         parameters: PoissonParameters,
-        sums: PoissonSums | None = None,
+        sums: SplitCounts | None = None,
     ) -> float:
         """Return log p(X, A, m | Z), features that no row has integrated out, m as log m."""
+
+        def work(at: slice) -> float:
+            return self.log_terms(data.rows(at), rows[at], parameters)
+
+        terms = sum_blocks(work, len(rows), 1, 0.0)
+        used = in_use(rows) if sums is None else sums.used
+        return terms + self._log_prior(parameters, used)
+
+    def log_weight(self, parameters: PoissonParameters, sums: SplitCounts) -> float:
+        """Return log p(A, m | Z): the rest is `log_terms`."""
+        return self._log_prior(parameters, sums.used)
+
+    def log_terms(self, data: Data, rows: Rows, parameters: PoissonParameters) -> float:
+        """Return log p(X | Z, A) of a block of rows."""
         rates = rows @ parameters.features + parameters.background
         terms = xlogy(data.values, rates) - rates - gammaln(data.values + 1.0)
-        value = float(terms.sum() if data.complete else terms[data.observed].sum())
-        known = parameters.features[self._learned(rows)]
+        return float(terms.sum() if data.complete else terms[data.observed].sum())
+
+    def _log_prior(self, parameters: PoissonParameters, used: BoolArray) -> float:
+        known = parameters.features[self._learned(used)]
         if self.background:
             known = np.vstack([known, parameters.background])
         mean, a = parameters.feature_scale, self.shape
-        value += known.size * float(a * math.log(a / mean) - gammaln(a))
+        value = known.size * float(a * math.log(a / mean) - gammaln(a))
         value += float(((a - 1.0) * np.log(known) - known * a / mean).sum())
         if self.feature_scale is None:
             v = self.prior_mean

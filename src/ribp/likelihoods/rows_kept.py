@@ -1,8 +1,9 @@
 """Rows given the features, a sweep over all of them: Gaussian and Poisson data.
 
 Given features and weights rows are independent, so they are updated in blocks of a fixed number of
-rows, on one thread or several. Random numbers belong to a row's number and sums over rows are made
-block by block, in order: the result is the same, bit for bit, for any number of threads.
+rows, on one thread or several, here or elsewhere: `gaussian_work` and `poisson_work` return what is
+done to a block. Random numbers belong to a row's number and sums over rows are added up as
+`ribp.likelihoods.blocks` says: the result is the same, bit for bit, however rows are spread.
 
 Row n has the prior exp(tables[which[n], |z|] + theta.z), tables[., k] = log f(k) - log e_k. A sweep
 flips every feature in order (left out for laws without two neighbouring counts), moves every one
@@ -12,8 +13,7 @@ whose counts have a gap is never left on either side of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -22,12 +22,21 @@ from numpy.typing import NDArray
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import rows_kept as gaussian
 from ribp.kernels import rows_poisson as poisson
+from ribp.kernels.missing import add_missing_pairs
+from ribp.likelihoods.blocks import BLOCK, sum_blocks
 from ribp.symmetric import log_esp
 
 __all__ = [
+    "BLOCK",
     "GaussianSums",
     "PoissonSums",
+    "RowPrior",
+    "Work",
+    "gaussian_sums",
+    "gaussian_work",
+    "law_sizes",
     "needs_whole_rows",
+    "poisson_work",
     "split_poisson",
     "sweep_gaussian",
     "sweep_poisson",
@@ -37,17 +46,37 @@ Rows = NDArray[np.int8]
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
-BLOCK = 512
-"""Rows of a block: what it needs fits the cache of one core."""
+Work = Callable[[int, FloatArray, Mask, IntArray, Rows], T]
+"""What is done to a block: given the number of its first row, its data, what of them is observed,
+the law of each row, and its rows, it changes these and returns their sums."""
+
+
+class RowPrior(NamedTuple):
+    """What rows know of their prior, exp(tables[law, |z|] + theta.z), not which law is whose."""
+
+    log_odds: FloatArray
+    """theta, shape (features,)."""
+    tables: FloatArray
+    """log f(k) - log e_k of each law, shape (laws, features + 1)."""
+    whole: Mask
+    """Laws whose rows are also proposed as a whole, shape (laws,)."""
+    sizes: IntArray
+    """How many rows have each law."""
 
 
 class GaussianSums(NamedTuple):
-    """What the features need to know of complete data and rows."""
+    """What the features need to know of data and rows; the background is a last feature."""
 
     pairs: FloatArray
     """Z'Z, shape (features, features)."""
+    gaps: FloatArray
+    """Z'Z of the rows that do not show a column, for each; without columns if data are complete."""
     products: FloatArray
-    """Z'X, shape (features, dims)."""
+    """Z'X, shape (features, dims), if missing entries are zero."""
+    squares: FloatArray
+    """Sum of x^2 for each column."""
+    number: FloatArray
+    """How many rows show each column."""
 
 
 class PoissonSums(NamedTuple):
@@ -59,6 +88,109 @@ class PoissonSums(NamedTuple):
     """Counts that belong to the offset, shape (dims,)."""
     exposure: FloatArray
     """Rows that have the feature and are observed there, shape (features, dims)."""
+    number: FloatArray
+    """How many rows show each column."""
+
+
+def gaussian_work(
+    seed: np.uint64,
+    number: int,
+    features: FloatArray,
+    offset: FloatArray,
+    noise_scale: FloatArray,
+    prior: RowPrior,
+    *,
+    background: bool = False,
+    flips: bool = True,
+    relocations: bool = True,
+) -> Work[GaussianSums]:
+    """Return what a sweep does to a block of rows; see `sweep_gaussian`."""
+    laws = _Laws.of(prior, flips, relocations)
+    linear = _Linear.of(features, noise_scale**2, laws)
+
+    def work(
+        first: int, data: FloatArray, observed: Mask, which: IntArray, rows: Rows
+    ) -> GaussianSums:
+        products = linear.products(data, observed, offset)
+        gaussian.sweep(
+            seed, number, first, products, observed, rows, linear.loadings, linear.gram,
+            linear.diagonal, *laws[:3], which, laws.moves, linear.guide, *laws.moments,
+        )  # fmt: skip
+        return gaussian_sums(data, observed, rows, background)
+
+    return work
+
+
+def gaussian_sums(
+    data: FloatArray, observed: Mask, rows: Rows, background: bool = False
+) -> GaussianSums:
+    """Return the sums of a block of rows; values of missing entries must be zero."""
+    wide = np.hstack([rows, np.ones((len(rows), 1), np.int8)]) if background else rows
+    size, dims = wide.shape[1], data.shape[1]
+    pairs, products = np.zeros((size, size)), np.zeros((size, dims))
+    gaussian.add_statistics(data, wide, pairs, products)
+    gaps = np.zeros((dims if observed.size else 0, size, size))
+    shown = np.full(dims, float(len(rows)))
+    if observed.size:
+        add_missing_pairs(observed, wide, 1.0, gaps)
+        shown = observed.sum(axis=0, dtype=np.float64)
+    squares = np.einsum("nd,nd->d", data, data)
+    return GaussianSums(pairs, gaps, products, squares, shown)
+
+
+def poisson_work(
+    seed: np.uint64,
+    number: int,
+    features: FloatArray,
+    offset: FloatArray,
+    prior: RowPrior,
+    *,
+    flips: bool = True,
+    relocations: bool = True,
+) -> Work[PoissonSums]:
+    """Return what a sweep does to a block of rows; see `sweep_poisson`."""
+    laws = _Laws.of(prior, flips, relocations)
+    mean_rate = offset + laws.moments[0] * features.sum(axis=0)
+    linear = _Linear.of(features, np.maximum(mean_rate, 1e-100), laws)
+    loadings = np.ascontiguousarray(features.T)
+    totals = features.sum(axis=1)
+    nothing = np.empty((0, 0))
+
+    def work(
+        first: int, data: FloatArray, observed: Mask, which: IntArray, rows: Rows
+    ) -> PoissonSums:
+        some = prior.whole.any()
+        products = linear.products(data, observed, offset) if some else nothing
+        poisson.sweep(
+            seed, number, first, products, data, observed, rows, loadings, totals, offset,
+            *laws[:3], which, laws.moves, linear.loadings, linear.diagonal, linear.guide,
+            *laws.moments,
+        )  # fmt: skip
+        return _split(seed, number, first, data, observed, rows, loadings, offset)
+
+    return work
+
+
+def _split(
+    seed: np.uint64,
+    number: int,
+    first: int,
+    data: FloatArray,
+    observed: Mask,
+    rows: Rows,
+    loadings: FloatArray,
+    offset: FloatArray,
+) -> PoissonSums:
+    """Return how the counts of a block split."""
+    sums = _no_counts(*loadings.shape)
+    poisson.split(seed, number, first, data, observed, rows, loadings, offset, *sums[:3])
+    shown = observed.sum(axis=0, dtype=np.float64) if observed.size else sums.number + len(rows)
+    return sums._replace(number=shown)
+
+
+def _no_counts(dims: int, features: int) -> PoissonSums:
+    shapes = ((features, dims), (dims,), (features, dims), (dims,))
+    return PoissonSums(*(np.zeros(shape) for shape in shapes))
 
 
 def sweep_gaussian(
@@ -75,11 +207,12 @@ def sweep_gaussian(
     which: IntArray,
     whole: Mask,
     *,
+    background: bool = False,
     flips: bool = True,
     relocations: bool = True,
     n_threads: int = 1,
-) -> tuple[Rows, GaussianSums | None]:
-    """Return new rows of x_n ~ N(offset + z_n A, diag(s^2)), and their sums if data are complete.
+) -> tuple[Rows, GaussianSums]:
+    """Return new rows of x_n ~ N(offset + z_n A, diag(s^2)), and their sums.
 
     Parameters
     ----------
@@ -87,34 +220,22 @@ def sweep_gaussian(
         The key of all random numbers, with the number of the row.
     data, observed
         X, and which of its entries are observed: shape (0, 0) if all. Missing entries are
-        integrated out; their values do not matter.
+        integrated out; rows do not depend on their values, and sums want them to be zero.
     rows, features, offset, noise_scale
         Z, A, what every row has, and s.
     theta, tables, which, whole
         Log-odds, prior tables of the laws, the law of each row, and the laws whose rows are also
         proposed as a whole.
+    background
+        Whether sums have a last feature that every row has.
     """
-    laws = _Laws.of(theta, tables, which, whole, flips, relocations)
-    linear = _Linear.of(features, noise_scale**2, laws)
-    new = rows.copy()
-    complete = observed.size == 0
-
-    def work(at: slice) -> GaussianSums | None:
-        seen = observed if complete else observed[at]
-        products = linear.products(data[at], seen, offset)
-        gaussian.sweep(
-            seed, number, at.start, products, seen, new[at], linear.loadings, linear.gram,
-            linear.diagonal, *laws[:3], which[at], laws.moves, linear.guide, *laws.moments,
-        )  # fmt: skip
-        if not complete:
-            return None
-        sums = GaussianSums(np.zeros_like(linear.gram), np.zeros_like(features))
-        gaussian.add_statistics(data[at], new[at], *sums)
-        return sums
-
-    total = GaussianSums(np.zeros_like(linear.gram), np.zeros_like(features))
-    _add_up(total, _in_blocks(work, len(rows), n_threads))
-    return new, total if complete else None
+    prior = RowPrior(theta, tables, whole, law_sizes(which, len(tables)))
+    work = gaussian_work(
+        seed, number, features, offset, noise_scale, prior, background=background, flips=flips,
+        relocations=relocations,
+    )  # fmt: skip
+    nothing = gaussian_sums(data[:0], observed, rows[:0], background)
+    return _in_blocks(work, data, observed, which, rows, n_threads, nothing)
 
 
 def sweep_poisson(
@@ -139,29 +260,10 @@ def sweep_poisson(
     Arguments as in `sweep_gaussian`; A > 0, offset >= 0, and X holds whole numbers as floats.
     Whole rows are proposed as if the data were Gaussian with the variance of an average row.
     """
-    laws = _Laws.of(theta, tables, which, whole, flips, relocations)
-    mean_rate = offset + laws.moments[0] * features.sum(axis=0)
-    linear = _Linear.of(features, np.maximum(mean_rate, 1e-100), laws)
-    loadings = np.ascontiguousarray(features.T)
-    totals = features.sum(axis=1)
-    new = rows.copy()
-    complete = observed.size == 0
-
-    def work(at: slice) -> PoissonSums:
-        seen = observed if complete else observed[at]
-        products = linear.products(data[at], seen, offset) if whole.any() else np.empty((0, 0))
-        poisson.sweep(
-            seed, number, at.start, products, data[at], seen, new[at], loadings, totals, offset,
-            *laws[:3], which[at], laws.moves, linear.loadings, linear.diagonal, linear.guide,
-            *laws.moments,
-        )  # fmt: skip
-        sums = PoissonSums(np.zeros_like(features), np.zeros_like(offset), np.zeros_like(features))
-        poisson.split(seed, number, at.start, data[at], seen, new[at], loadings, offset, *sums)
-        return sums
-
-    total = PoissonSums(np.zeros_like(features), np.zeros_like(offset), np.zeros_like(features))
-    _add_up(total, _in_blocks(work, len(rows), n_threads))
-    return new, total
+    prior = RowPrior(theta, tables, whole, law_sizes(which, len(tables)))
+    work = poisson_work(seed, number, features, offset, prior, flips=flips, relocations=relocations)
+    nothing = _no_counts(data.shape[1], len(features))
+    return _in_blocks(work, data, observed, which, rows, n_threads, nothing)
 
 
 def split_poisson(
@@ -179,14 +281,35 @@ def split_poisson(
     loadings = np.ascontiguousarray(features.T)
 
     def work(at: slice) -> PoissonSums:
-        sums = PoissonSums(np.zeros_like(features), np.zeros_like(offset), np.zeros_like(features))
         seen = observed[at] if observed.size else observed
-        poisson.split(seed, number, at.start, data[at], seen, rows[at], loadings, offset, *sums)
-        return sums
+        return _split(seed, number, at.start, data[at], seen, rows[at], loadings, offset)
 
-    total = PoissonSums(np.zeros_like(features), np.zeros_like(offset), np.zeros_like(features))
-    _add_up(total, _in_blocks(work, len(rows), n_threads))
-    return total
+    return sum_blocks(work, len(rows), n_threads, _no_counts(data.shape[1], len(features)))
+
+
+def _in_blocks(
+    work: Work[T],
+    data: FloatArray,
+    observed: Mask,
+    which: IntArray,
+    rows: Rows,
+    n_threads: int,
+    nothing: T,
+) -> tuple[Rows, T]:
+    """Return new rows and their sums, block by block."""
+    new = rows.copy()
+
+    def block(at: slice) -> T:
+        seen = observed[at] if observed.size else observed
+        return work(at.start, data[at], seen, which[at], new[at])
+
+    total = sum_blocks(block, len(rows), n_threads, nothing)
+    return new, total
+
+
+def law_sizes(which: IntArray, n_laws: int) -> IntArray:
+    """Return how many rows have each law."""
+    return np.bincount(which, minlength=n_laws)
 
 
 def needs_whole_rows(tables: FloatArray) -> Mask:
@@ -208,15 +331,8 @@ class _Laws(NamedTuple):
     """About the mean and the precision of an entry of Z: any would do for whole rows."""
 
     @classmethod
-    def of(
-        cls,
-        theta: FloatArray,
-        tables: FloatArray,
-        which: IntArray,
-        whole: Mask,
-        flips: bool,
-        relocations: bool,
-    ) -> _Laws:
+    def of(cls, prior: RowPrior, flips: bool, relocations: bool) -> _Laws:
+        theta, tables, whole, sizes = prior
         below, above = tables[:, :-1], tables[:, 1:]
         steps = np.full(below.shape, -np.inf)
         np.subtract(above, below, out=steps, where=above > -np.inf)
@@ -224,7 +340,8 @@ class _Laws(NamedTuple):
         moves = [neighbours & flips, np.full(len(tables), relocations), whole]
         probs = np.exp(tables + log_esp(theta))
         counts = probs @ np.arange(tables.shape[1]) / probs.sum(axis=1)
-        mean = float(np.clip(counts[which].mean() / theta.size, 0.01, 0.99)) if which.size else 0.5
+        usual = float(counts @ sizes) / max(int(sizes.sum()) * theta.size, 1)
+        mean = min(max(usual, 0.01), 0.99)
         moments = mean, 1.0 / (mean * (1.0 - mean))
         return cls(theta, tables, steps, np.stack(moves, axis=1), moments)
 
@@ -263,20 +380,3 @@ class _Linear(NamedTuple):
         if offset.any():
             products -= offset @ self.per_noise
         return np.asarray(products)
-
-
-def _in_blocks(work: Callable[[slice], T], n_rows: int, n_threads: int) -> Iterator[T]:
-    """Yield what `work` makes of each block of rows, in order."""
-    blocks = [slice(at, min(at + BLOCK, n_rows)) for at in range(0, n_rows, BLOCK)]
-    if n_threads == 1:
-        yield from map(work, blocks)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            yield from pool.map(work, blocks)
-
-
-def _add_up(total: Iterable[FloatArray], parts: Iterable[Iterable[FloatArray] | None]) -> None:
-    """Add parts to the total, one after another."""
-    for part in parts:
-        for into, term in zip(total, part or (), strict=part is not None):
-            into += term

@@ -10,16 +10,17 @@ of such laws are also proposed as a whole, given the features.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ribp.counts.tables import draw_log_probs
+from ribp.counts.tables import tallied_log_probs
 from ribp.likelihoods.base import Data
 from ribp.mcmc import hyper, rows_collapsed, weights
-from ribp.model import Model, State
+from ribp.model import Model, State, Tally
 
-__all__ = ["SweepInfo", "finish", "update"]
+__all__ = ["SweepInfo", "finish", "finish_elsewhere", "update"]
 
 _OWN_NUMBERS = 2**31  # keys of the sweep given the features, apart from those of the other one
 
@@ -49,22 +50,57 @@ def finish(
     rng: np.random.Generator, state: State, model: Model, data: Data, swept: Any = None
 ) -> tuple[State, SweepInfo]:
     """Update everything but the rows; `swept` are the sums that a sweep over rows has made."""
-    rows = state.rows
-    ones = rows.sum(axis=1)
-    histogram = np.bincount(ones, minlength=model.n_features + 1)
+    likelihood, rows = model.likelihood, state.rows
+    tally = model.tally(rows)
+    if swept is None:
+        sums = likelihood.sums(data, rows)
+    else:
+        sums = likelihood.swept_sums(swept, tally.sizes > 0)
+    given = _weighed(rng, state, model, tally)
+    parameters = likelihood.update(rng, data, rows, state.parameters, sums)
+    fresh = given.state._replace(parameters=parameters)
+    weight = likelihood.log_joint(data, rows, parameters, sums)
+    return fresh, SweepInfo(model.log_prior(fresh, tally) + weight, given.info)
+
+
+def finish_elsewhere(
+    rng: np.random.Generator,
+    state: State,
+    model: Model,
+    tally: Tally,
+    swept: Any,
+    log_terms: Callable[[Any], float],
+) -> tuple[State, SweepInfo]:
+    """Do what `finish` does for rows that are elsewhere, with the same bits.
+
+    Parameters
+    ----------
+    tally, swept
+        What a sweep over rows has added up.
+    log_terms
+        Asks all rows for `Likelihood.log_terms` at new parameters, where sums do not tell them.
+    """
+    likelihood = model.likelihood
+    sums = likelihood.swept_sums(swept, tally.sizes > 0)
+    given = _weighed(rng, state, model, tally)
+    fresh = given.state._replace(parameters=likelihood.draw(rng, state.parameters, sums))
+    weight = likelihood.log_weight(fresh.parameters, sums)
+    if not likelihood.summable:
+        weight = log_terms(fresh.parameters) + weight
+    return fresh, SweepInfo(model.log_prior(fresh, tally) + weight, given.info)
+
+
+class _Weighed(NamedTuple):
+    state: State
+    info: weights.WeightInfo
+
+
+def _weighed(rng: np.random.Generator, state: State, model: Model, tally: Tally) -> _Weighed:
+    """Return the state after this sweep, but for its parameters."""
     prior = model.weight_prior(state.mass, state.concentration)
-    log_odds, info = weights.update(
-        rng, state.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
-    )
-    mass, concentration = hyper.update(rng, model, state, log_odds)
-    sums = model.likelihood.sums(data, rows, swept)
-    fresh = State(
-        rows,
-        log_odds,
-        mass,
-        concentration,
-        draw_log_probs(rng, model.counts, ones, model.n_features),
-        model.likelihood.update(rng, data, rows, state.parameters, sums),
-        state.number + 1,
-    )
-    return fresh, SweepInfo(model.log_joint(fresh, data, sums), info)
+    histogram = tally.histograms.sum(axis=0)
+    log_odds, info = weights.update(rng, state.log_odds, tally.sizes, histogram, prior)
+    fresh_weights = hyper.update(rng, model, state, log_odds, tally.sizes, histogram)
+    laws = tallied_log_probs(rng, model.counts, tally.histograms)
+    fresh = State(state.rows, *fresh_weights, laws, state.parameters, state.number + 1)
+    return _Weighed(fresh, info)

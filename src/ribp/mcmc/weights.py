@@ -40,7 +40,13 @@ from ribp.mcmc.slice_sampling import slice_step
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.weight_priors import Pull, WeakLimitPrior, WeightPrior
 
-__all__ = ["WeightInfo", "independence_log_ratio", "independence_step", "update"]
+__all__ = [
+    "WeightInfo",
+    "independence_log_ratio",
+    "independence_step",
+    "row_log_density",
+    "update",
+]
 
 _STEPS = 8
 _STEP_SIZE = 0.25
@@ -54,6 +60,13 @@ class WeightInfo(NamedTuple):
     accepted: float  # mean acceptance probability of the trajectories
     accepted_rare: float  # mean acceptance probability of the steps for rare features
     n_gradients: int
+
+
+def row_log_density(theta: FloatArray, column_sums: IntArray, histogram: IntArray) -> float:
+    """Return m . theta - sum_k N_k log e_k(exp theta)."""
+    top = int(np.flatnonzero(histogram).max(initial=0))
+    log_e = symmetric.log_esp(np.sort(theta)[::-1].copy(), top)
+    return float(column_sums @ theta - histogram[: top + 1] @ log_e)
 
 
 class _Target:

@@ -18,12 +18,14 @@ from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
 from ribp.draws import pack_rows, unpack_rows
 from ribp.likelihoods import GaussianParameters, Likelihood, LinearGaussian, PoissonParameters
-from ribp.likelihoods.base import Rows
+from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.kept import array, kept
 from ribp.posterior.modes import modes
 
 __all__ = ["Draws", "aligned_draws", "draws", "unaligned_draws"]
+
+_PART = 2**14  # rows
 
 
 class Draws(NamedTuple):
@@ -46,12 +48,37 @@ class Draws(NamedTuple):
         """Return the rows of one draw, shape (rows, features)."""
         return unpack_rows(self.rows[at], self.log_odds.shape[1])
 
-    def row_probs(self) -> FloatArray:
-        """Return the share of draws in which each row has each feature, (rows, features)."""
-        total = np.zeros((self.rows.shape[1], self.log_odds.shape[1]), np.int64)
-        for at in range(len(self.rows)):
-            total += self.unpacked(at)
-        return total / len(self.rows)
+    def used(self, at: int) -> BoolArray:
+        """Return which features some row of one draw has."""
+        packed = np.bitwise_or.reduce(self.rows[at], axis=0)
+        return unpack_rows(packed, self.log_odds.shape[1]).astype(np.bool_)
+
+    def row_probs(
+        self, features: IntArray | None = None, dtype: type[np.floating[Any]] = np.float64
+    ) -> NDArray[Any]:
+        """Return the share of draws in which each row has each feature, (rows, features).
+
+        Parameters
+        ----------
+        features
+            Which features; all if None.
+        dtype
+            Of the shares.
+        """
+        at = np.arange(self.log_odds.shape[1]) if features is None else features
+        n_draws, n_rows = self.rows.shape[:2]
+        found = np.empty((n_rows, at.size), dtype)
+        for part in _parts(n_rows):
+            total = np.zeros((part.stop - part.start, at.size), np.int64)
+            for packed in self.rows[:, part]:
+                total += unpack_rows(packed, self.log_odds.shape[1])[:, at]
+            found[part] = total / n_draws
+        return found
+
+
+def _parts(n_rows: int) -> list[slice]:
+    """Return ranges of rows of which nobody minds a copy."""
+    return [slice(at, min(at + _PART, n_rows)) for at in range(0, n_rows, _PART)]
 
 
 def draws(
@@ -108,7 +135,9 @@ def aligned_draws(
     log_odds = all_kept.log_odds[chain[:, None], at_draw[:, None], order]
     rows = np.empty((chain.size, *all_kept.rows.shape[2:]), np.uint8)
     for place, (c, d) in enumerate(zip(chain.tolist(), at_draw.tolist(), strict=True)):
-        rows[place] = pack_rows(all_kept.unpacked(c, d)[:, order[place]])
+        for part in _parts(rows.shape[1]):
+            z = unpack_rows(all_kept.rows[c, d, part], all_kept.shape[3])
+            rows[place, part] = pack_rows(z[:, order[place]])
     draw = all_kept.numbers[at_draw]
     return Draws(
         _parameters(tree, likelihood, np.nan_to_num(features), chain, at_draw, draw),

@@ -21,6 +21,8 @@ from ribp.likelihoods.base import Rows
 
 __all__ = ["Kept", "array", "kept", "settings"]
 
+_MOST_ROWS = 20_000  # by which features of draws are told apart
+
 
 class Kept(NamedTuple):
     """The draws whose rows and features were kept."""
@@ -35,6 +37,8 @@ class Kept(NamedTuple):
     """Shape (chains, draws)."""
     numbers: IntArray
     """The number of each draw among all draws of its chain."""
+    active: NDArray[np.bool_]
+    """Which features some row has, shape (chains, draws, features)."""
     n_known: int = 0
     """So many features, the first ones, are known and keep their places."""
 
@@ -56,8 +60,14 @@ class Kept(NamedTuple):
             self.log_odds[:, at],
             self.log_joint[:, at],
             self.numbers[at],
+            self.active[:, at],
             self.n_known,
         )
+
+    def sampled(self) -> Kept:
+        """Return the same with at most 20 000 rows, evenly spaced: enough to tell features."""
+        step = -(-self.rows.shape[2] // _MOST_ROWS)
+        return self if step <= 1 else self._replace(rows=self.rows[:, :, ::step])
 
 
 def kept(tree: xr.DataTree) -> Kept:
@@ -72,6 +82,7 @@ def kept(tree: xr.DataTree) -> Kept:
         array(tree, "features", "log_odds"),
         array(tree, "posterior", "log_joint")[:, at],
         np.asarray(numbers, dtype=np.int64),
+        array(tree, "features", "active").astype(np.bool_),
         len(settings(tree)["likelihood"].get("known", ())),
     )
 

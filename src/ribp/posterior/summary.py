@@ -166,7 +166,7 @@ def _summaries(all_kept: Kept, alignment: Alignment) -> list[FeatureSummary]:
     for at, chain in enumerate(chains):
         for draw in range(n_draws):
             order = alignment.order[at, draw]
-            used = all_kept.unpacked(chain, draw)[:, order].any(axis=0)
+            used = all_kept.active[chain, draw, order]
             weight[used] += expit(all_kept.log_odds[chain, draw, order[used]])
             component[used] += all_kept.components[chain, draw, order[used]]
     uses = np.rint(alignment.in_use.sum(axis=0) * n_draws)

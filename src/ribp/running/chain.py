@@ -68,6 +68,10 @@ class Chain:
         last = self.draws.posterior or self.draws.warmup
         return last[-1]["active_features"] if last else 0
 
+    def stored(self) -> Any:
+        """Return the state as a checkpoint keeps it."""
+        return self.state
+
     def begin(self, sampler: Sampler, data: Data, tick: Tick) -> None:
         """Search for a first state."""
         self.state = sampler.begin(self.rng, data, tick)

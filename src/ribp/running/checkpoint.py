@@ -118,7 +118,7 @@ class Checkpoint:
             }
             self._save(self._block(chain.number, n_blocks), arrays)
             n_blocks += 1
-        known = {f"state.{name}": array for name, array in as_arrays(chain.state).items()}
+        known = {f"state.{name}": array for name, array in as_arrays(chain.stored()).items()}
         generator = json.dumps(chain.rng.bit_generator.state)
         self._save(
             self._chain(chain.number),

@@ -21,7 +21,7 @@ from ribp.draws import Recordable
 from ribp.errors import InputError
 from ribp.likelihoods import GaussianParameters, LinearGaussian, PoissonCounts, PoissonParameters
 from ribp.likelihoods.base import Data
-from ribp.mcmc import gibbs, gibbs_rows
+from ribp.mcmc import gibbs, gibbs_rows, sampled_start
 from ribp.mcmc.start import Tick, best_start
 from ribp.model import Model, State
 from ribp.running.augmented_sampler import Augmented
@@ -82,7 +82,11 @@ class Restricted:
         self.model.check(data)
 
     def begin(self, rng: np.random.Generator, data: Data, tick: Tick) -> State:
-        """Return the best of several starts."""
+        """Return the best of several starts; with many rows, one found on some of them."""
+        if self.method == "gibbs-rows" and len(data.values) > sampled_start.SAMPLE:
+            return sampled_start.start_in_memory(
+                rng, self.model, data, self.n_starts, tick, self.n_threads
+            )
         return best_start(rng, self.model, data, self.n_starts, tick=tick)
 
     def trial(self, rng: np.random.Generator, data: Data) -> State:

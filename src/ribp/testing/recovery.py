@@ -2,7 +2,7 @@
 
 Features have no names, so those found are matched to the true ones, one to one, such that the sum
 of a score over pairs is largest (the Hungarian method). F1 of a pair of 0/1 columns z, t is
-2 z.t / (|z| + |t|): 1 if they are the same rows, 0 if they share none.
+``2 z.t / (|z| + |t|)``: 1 if they are the same rows, 0 if they share none.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _matched(
 
 
 def alike(features: ArrayLike, truth: ArrayLike) -> int:
-    """Return how many true components have a found one of |correlation| above 0.95."""
+    """Return how many true components have a found one whose correlation is above 0.95 in size."""
     both = np.abs(correlations(features, truth))
     return int((both[linear_sum_assignment(-both)] > _ALIKE).sum())
 

@@ -139,11 +139,10 @@ def _redraw(
     drawn = draw(rng, seed, state, model, data)
     histogram = np.bincount(drawn.rows.sum(axis=1), minlength=model.n_features + 1)
     prior = model.weight_prior(state.mass, state.concentration)
-    log_odds, _ = weights.update(
-        rng, state.log_odds, drawn.rows.sum(axis=0, dtype=np.int64), histogram, prior
-    )
-    mass, concentration = hyper.update(rng, model, drawn, log_odds)
-    return state._replace(log_odds=log_odds, mass=mass, concentration=concentration)
+    sizes = drawn.rows.sum(axis=0, dtype=np.int64)
+    log_odds, _ = weights.update(rng, state.log_odds, sizes, histogram, prior)
+    fresh = hyper.update(rng, model, state, log_odds, sizes, histogram)
+    return state._replace(**fresh._asdict())
 
 
 # The bound

@@ -247,11 +247,9 @@ def _drawn_weights(
     rows = _drawn_rows(seed, state)
     histogram = np.bincount(rows.sum(axis=1), minlength=model.n_features + 1)
     prior = model.weight_prior(state.mass, state.concentration)
-    log_odds, _ = mcmc_weights.update(
-        rng, state.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
-    )
-    where = State(rows, log_odds, state.mass, state.concentration, np.empty(0), None)
-    return Weights(log_odds, *hyper.update(rng, model, where, log_odds))
+    sizes = rows.sum(axis=0, dtype=np.int64)
+    log_odds, _ = mcmc_weights.update(rng, state.log_odds, sizes, histogram, prior)
+    return Weights(*hyper.update(rng, model, state, log_odds, sizes, histogram))
 
 
 def _drawn_rows(seed: np.uint64, state: StructuredState) -> Rows:

@@ -1,0 +1,1 @@
+"""Which features are found in real data whose features are known, beside scikit-learn."""

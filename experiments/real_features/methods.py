@@ -1,0 +1,202 @@
+"""Who looks for features: R-IBP with counts known, IBP, scikit-learn, and chance.
+
+Everybody but the IBP, which has no limit, has as many features as there are true ones; "twice the
+features" has twice as many. A row gets the k_n features that are most active in it: for the R-IBP
+those that are on in most draws. Factors have a sign that means nothing: each is turned so that its
+loadings add up to more than zero. The IBP gets its features as it gives them, on in more than half
+of the draws, and in a second line the k_n most active ones: counts that are used only afterwards.
+It begins at the best of three short chains; where there is a background, with no features at all,
+and it is stopped and not scored above 200.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.decomposition import NMF, FactorAnalysis, MiniBatchDictionaryLearning
+from sklearn.exceptions import ConvergenceWarning
+
+from experiments.chains import MOST_FEATURES, Found, chain, largest, no_features
+from experiments.real_features.cases import Case
+from ribp.baselines import ibp_gibbs
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.checks import FloatArray
+from ribp.counts import as_row_counts
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.base import Rows
+from ribp.likelihoods.door import as_data
+from ribp.model import Model
+from ribp.rng import kernel_seed
+from ribp.threads import one_blas_thread
+from ribp.variational import structured
+
+_BUFFET_STARTS = 3
+_STRUCTURED = 0.3  # iterations of the variational method, for each sweep of a chain
+
+
+class Answer(NamedTuple):
+    """Rows that were found, by the name of who found them, and seconds of the processor."""
+
+    rows: dict[str, Rows]
+    seconds: float
+    stopped: int | None = None
+    """The number of features at which it was stopped."""
+
+
+Method = Callable[[Case, int, int], Answer]
+
+
+def _model(case: Case, n_features: int, *, poisson: bool = False) -> Model:
+    counts = as_row_counts(case.k, len(case.rows))
+    if poisson:
+        assert case.word_counts is not None
+        mean = float(case.word_counts.mean())
+        return Model(counts, n_features, PoissonCounts(background=True, prior_mean=mean))
+    return Model(counts, n_features, _gaussian(case))
+
+
+def _gaussian(case: Case) -> LinearGaussian:
+    """Return noise of its own for every column: the library's default."""
+    return LinearGaussian(background=case.background, noise_variance=float(case.data.var()))
+
+
+def _run(case: Case, seed: int, n_sweeps: int, times: int) -> tuple[Model, Found]:
+    model = _model(case, times * case.rows.shape[1])
+    return model, chain(seed, model, as_data(case.data), n_sweeps)
+
+
+def restricted(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Gibbs sampling, and the structured variational method from the same start."""
+    model, found = _run(case, seed, n_sweeps, 1)
+    began, rng, data = time.process_time(), np.random.default_rng(seed), as_data(case.data)
+    with one_blas_thread():
+        q = structured.from_rows(model, data, found.start.rows, found.start)
+        key = kernel_seed(rng)
+        for _ in range(max(2, int(_STRUCTURED * n_sweeps))):
+            q, _ = structured.update(rng, key, q, model, data)
+        drawn = [structured.draw(rng, kernel_seed(rng), q, model, data).rows for _ in range(50)]
+    rows = {
+        "R-IBP, Gibbs": largest(found.row_probs, case.k),
+        "R-IBP, structured": largest(np.mean(drawn, axis=0), case.k),
+    }
+    return Answer(rows, found.seconds + time.process_time() - began)
+
+
+def twice(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Gibbs sampling with twice as many features as there are."""
+    _, found = _run(case, seed, n_sweeps, 2)
+    return Answer({"R-IBP, twice the features": largest(found.row_probs, case.k)}, found.seconds)
+
+
+def poisson(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Sample with the Poisson likelihood, features kept (`gibbs-rows`)."""
+    if case.word_counts is None:
+        return Answer({}, 0.0)
+    model = _model(case, case.rows.shape[1], poisson=True)
+    found = chain(seed, model, as_data(case.word_counts), n_sweeps)
+    return Answer({"R-IBP, Poisson": largest(found.row_probs, case.k)}, found.seconds)
+
+
+def buffet(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Gibbs sampling of the unrestricted buffet."""
+    began, rng, data = time.process_time(), np.random.default_rng(seed), as_data(case.data)
+    model = BuffetModel(len(case.rows), _gaussian(case), None, 1.0)
+    with one_blas_thread():
+        if case.background:
+            state = no_features(rng, model, data)
+        else:
+            state = ibp_gibbs.best_start(rng, model, data, _BUFFET_STARTS)
+        key, kept = kernel_seed(rng), []
+        for at in range(n_sweeps):
+            state = ibp_gibbs.update(rng, key, state, model, data)
+            if state.rows.shape[1] > MOST_FEATURES:
+                return Answer({}, time.process_time() - began, state.rows.shape[1])
+            if at >= n_sweeps // 2:
+                kept.append(state.rows)
+    probs = _aligned_mean(kept)
+    rows = {
+        "IBP, Gibbs": (probs > 0.5).astype(np.int8),
+        "IBP, Gibbs, k largest": largest(probs, case.k),
+    }
+    return Answer(rows, time.process_time() - began)
+
+
+def _aligned_mean(draws: list[Rows]) -> FloatArray:
+    """Return the mean over draws of features that come and go, matched to those of the last."""
+    last = draws[-1].astype(np.float64)
+    total = np.zeros(last.shape)
+    for rows in draws:
+        z = rows.astype(np.float64)
+        to, at = linear_sum_assignment(-(last.T @ z))
+        total[:, to] += z[:, at]
+    return total / len(draws)
+
+
+def nmf(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Non-negative matrix factorisation; features of unit length."""
+    model = NMF(case.rows.shape[1], init="nndsvdar", random_state=seed, max_iter=500)
+    return _sklearn("NMF", model, case.positive, case)
+
+
+def dictionary(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Learn a dictionary with codes that are not negative."""
+    x = case.positive if case.data.min() >= 0 else case.data
+    model = MiniBatchDictionaryLearning(
+        case.rows.shape[1], alpha=0.5, max_iter=100, batch_size=64, fit_algorithm="cd",
+        transform_algorithm="lasso_cd", transform_alpha=0.1, positive_code=True,
+        random_state=seed,
+    )  # fmt: skip
+    centred = x - x.mean(axis=0) if case.background else x
+    return _sklearn("dictionary learning", model, centred, case)
+
+
+def factors(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Factor analysis, rotated (varimax)."""
+    model = FactorAnalysis(case.rows.shape[1], rotation="varimax", random_state=seed)
+    return _sklearn("factor analysis", model, case.data, case)
+
+
+def _sklearn(name: str, model: Any, x: FloatArray, case: Case) -> Answer:
+    began = time.process_time()
+    with warnings.catch_warnings(), one_blas_thread():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        codes = model.fit_transform(x)
+        codes = codes * np.linalg.norm(model.components_, axis=1)
+    if name == "factor analysis":
+        codes = codes * np.where(model.components_.sum(axis=1) < 0, -1.0, 1.0)
+    return Answer({name: largest(codes, case.k)}, time.process_time() - began)
+
+
+def chance(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Rows at random that have the right counts."""
+    scores = np.random.default_rng(seed).random(case.rows.shape)
+    return Answer({"chance": largest(scores, case.k)}, 0.0)
+
+
+METHODS: dict[str, Method] = {
+    "chance": chance,
+    "nmf": nmf,
+    "dictionary": dictionary,
+    "factors": factors,
+    "restricted": restricted,
+    "poisson": poisson,
+    "buffet": buffet,
+    "twice": twice,
+}
+NAMES = (
+    "R-IBP, Gibbs",
+    "R-IBP, twice the features",
+    "R-IBP, structured",
+    "R-IBP, Poisson",
+    "IBP, Gibbs",
+    "IBP, Gibbs, k largest",
+    "NMF",
+    "dictionary learning",
+    "factor analysis",
+    "chance",
+)

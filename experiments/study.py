@@ -1,0 +1,91 @@
+"""A study of many runs: each is written when it ends, and a study that was stopped goes on.
+
+Runs have keys. `results.json` holds what is known; another setting, or a quick study in the same
+folder, begins anew. `--minutes` begins no run after so many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from experiments.shared import parser, write_results
+
+_BETWEEN = " | "
+
+
+def options(name: str, arguments: Sequence[str] | None, *, data: bool = True) -> argparse.Namespace:
+    """Return the options of a study, and make its folder."""
+    made = parser(name, data=data)
+    made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    found = made.parse_args(arguments)
+    found.out.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+class Study:
+    """What is known, and the time that is left.
+
+    Attributes
+    ----------
+    numbers, seconds
+        Of each run, by its key.
+    """
+
+    def __init__(self, given: argparse.Namespace, setting: Mapping[str, Any]) -> None:
+        self.options, self.setting = given, json.loads(json.dumps(setting))
+        self.numbers: dict[str, dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+        self._began, self._before, self._console = time.perf_counter(), 0.0, Console()
+        path = given.out / "results.json"
+        stored = json.loads(path.read_text()) if path.exists() else {}
+        if (stored.get("quick"), stored.get("setting")) == (given.quick, self.setting):
+            self.numbers, timing = stored["numbers"], stored["timing"]
+            self.seconds, self._before = timing["seconds"], timing["minutes"]
+
+    def wants(self, *parts: str | int) -> bool:
+        """Return whether a run has not been made, and there is time for it."""
+        late = (time.perf_counter() - self._began) / 60 > self.options.minutes
+        return key(*parts) not in self.numbers and not late
+
+    def add(self, *parts: str | int, numbers: dict[str, Any], seconds: float) -> None:
+        """Write down a run; the last part of its key is the seed."""
+        name = key(*parts)
+        self.numbers[name], self.seconds[name] = numbers, seconds
+        shown = ", ".join(f"{k} {v:.3f}" for k, v in numbers.items() if isinstance(v, float))
+        self._console.print(f"{name}: {shown}, {seconds:.1f} s", highlight=False)
+        minutes = self._before + (time.perf_counter() - self._began) / 60
+        write_results(
+            self.options,
+            seeds=sorted({int(one.split(_BETWEEN)[-1]) for one in self.numbers}),
+            setting=self.setting,
+            numbers=self.numbers,
+            timing={"minutes": minutes, "seconds": self.seconds},
+        )
+
+    def values(self, *parts: str | int, of: str) -> np.ndarray[Any, Any]:
+        """Return a number, or "seconds", of all seeds of a run."""
+        begins = key(*parts) + _BETWEEN
+        found = [one for one in self.numbers if one.startswith(begins)]
+        rows = [self.seconds[n] if of == "seconds" else self.numbers[n].get(of) for n in found]
+        return np.array([np.nan if value is None else value for value in rows], dtype=float)
+
+
+def key(*parts: str | int) -> str:
+    """Return the name of a run."""
+    return _BETWEEN.join(map(str, parts))
+
+
+def median(values: np.ndarray[Any, Any], digits: int = 3) -> str:
+    """Return the median and the quartiles as text; nothing where there is nothing."""
+    v = values[np.isfinite(values)]
+    if v.size == 0:
+        return ""
+    low, middle, high = (f"{q:.{digits}f}" for q in np.quantile(v, (0.25, 0.5, 0.75)))
+    return middle if v.size == 1 else f"{middle} ({low}, {high})"

@@ -1,0 +1,213 @@
+"""The six methods: where each begins, one iteration, and the two scores.
+
+The paper does not say where its methods began. Here all R-IBP methods of a run begin at the same
+rows, found by the library's search (the better of two starts, which use the counts). On chords the
+two variational IBP methods begin at the better of a grown and an annealed mean field, and the IBP's
+Gibbs chain at the best of three short chains. On texts such short chains explode; there the
+variational IBP begins at an annealed mean field and Gibbs sampling of the IBP with no features at
+all. Each start is made once and its seconds are counted in each method that begins there.
+
+Gibbs sampling of the IBP has no limit on features. Above 200 it is stopped and not scored.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.chains import MOST_FEATURES, no_features
+from experiments.tables.cases import Case
+from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import FiniteBuffetModel
+from ribp.checks import FloatArray
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import BoolArray, Data
+from ribp.likelihoods.door import as_data
+from ribp.mcmc.start import best_start
+from ribp.model import Model, State
+from ribp.posterior.held_out import column_log_density
+from ribp.rng import kernel_seed
+from ribp.running.samplers import sampler
+from ribp.running.variational_samplers import METHODS as VARIATIONAL
+from ribp.running.variational_samplers import VariationalChain
+from ribp.threads import one_blas_thread
+from ribp.variational import hybrid, structured
+
+METHODS = {
+    "hybrid R-IBP": "hybrid",
+    "hybrid IBP": "buffet-hybrid",
+    "variational IBP": "buffet-variational",
+    "Gibbs R-IBP": "gibbs",
+    "Gibbs IBP": "buffet",
+    "structured R-IBP": "structured",
+}
+NO_FEATURES = "no features"
+NOISES = ("learned", "fixed", "by column")
+FIXED_NOISE, FIXED_FEATURES = 0.5, 1.0
+_STARTS = 2
+_BUFFET_STARTS = 3
+_HOT, _COOL, _STEPS = 1.0, 0.1, 200  # noise of the annealed mean field, in units of the spread
+_SHARE = 0.3  # of entries that are one where it begins
+_DRAWN_WEIGHTS = "sample"
+
+
+class Task(NamedTuple):
+    """Data with hidden entries, and the likelihood."""
+
+    case: Case
+    data: Data
+    hidden: BoolArray
+    likelihood: LinearGaussian
+    seed: int
+
+
+class Start(NamedTuple):
+    """Where methods of a family begin, and what it took."""
+
+    state: Any
+    seconds: float
+
+
+class Scores(NamedTuple):
+    """What one run gave; log densities are means over entries."""
+
+    training: float
+    """NaN if it was stopped, and so is the next."""
+    held_out: float
+    features: float
+    seconds: float
+
+
+def task(case: Case, noise: str, seed: int) -> Task:
+    """Hide entries of a set; noise is "learned", "fixed" or "by column"."""
+    hidden = case.hidden(seed)
+    data = as_data(np.where(hidden, np.nan, case.values))
+    variance = float(case.values[~hidden].var())
+    fixed, shared = noise == "fixed", noise != "by column"
+    likelihood = LinearGaussian(
+        shared=shared,
+        background=case.background,
+        noise_scale=FIXED_NOISE if fixed else None,
+        feature_scale=FIXED_FEATURES if fixed else None,
+        noise_variance=variance,
+        feature_variance=variance if shared else 1.0,
+    )
+    return Task(case, data, hidden, likelihood, seed)
+
+
+def columns_only(given: Task) -> float:
+    """Return the held-out score of who knows only the mean and the spread of each column."""
+    density = column_log_density(given.data, given.case.values, given.hidden, gaussian=True)
+    return float(density.mean())
+
+
+class Starts:
+    """Starts of a task, each made when it is first needed."""
+
+    def __init__(self, given: Task) -> None:
+        self.task = given
+        self._made: dict[str, Start] = {}
+
+    def model(self, method: str) -> Any:
+        """Return the model that a method is for."""
+        case, likelihood = self.task.case, self.task.likelihood
+        rows = len(case.k)
+        if method == "Gibbs IBP":
+            return BuffetModel(rows, likelihood, None, 1.0)
+        if method in ("hybrid IBP", "variational IBP"):
+            return FiniteBuffetModel(rows, case.max_features, likelihood, None, 1.0)
+        return Model(case.counts, case.max_features, likelihood, None, 1.0)
+
+    def _shared(self, method: str) -> Start:
+        family = "R-IBP" if "R-IBP" in method else method.replace("hybrid", "variational")
+        if family not in self._made:
+            rng = np.random.default_rng([self.task.seed, 1])
+            began, model = time.process_time(), self.model(method)
+            if family == "R-IBP":
+                found: Any = best_start(rng, model, self.task.data, _STARTS)
+            elif family == "Gibbs IBP" and self.task.case.background:
+                found = no_features(rng, model, self.task.data)
+            elif family == "Gibbs IBP":
+                found = ibp_gibbs.best_start(rng, model, self.task.data, _BUFFET_STARTS)
+            elif self.task.case.background:
+                found = _annealed(rng, model, self.task.data)
+            else:
+                found = ibp_variational_start.start(rng, model, self.task.data, n_starts=_STARTS)
+            self._made[family] = Start(found, time.process_time() - began)
+        return self._made[family]
+
+    def begin(self, rng: np.random.Generator, method: str) -> Start:
+        """Return the first state of a method's own kind."""
+        (found, seconds), model, data = self._shared(method), self.model(method), self.task.data
+        if method.startswith("Gibbs"):
+            return Start(found, seconds)
+        if method == "hybrid R-IBP":
+            q: Any = hybrid.from_rows(model, data, found.rows, found)
+        elif method == "structured R-IBP":
+            q = structured.from_rows(model, data, found.rows, found)
+        elif method == "hybrid IBP":
+            sizes = found.nu.sum(axis=0)
+            q = ibp_variational.begin(
+                model, data, found.nu, sizes, found.features, found.parameters, found.mass,
+                _DRAWN_WEIGHTS,
+            )  # fmt: skip
+        else:
+            q = found
+        drawn = VARIATIONAL[METHODS[method]].draw(rng, kernel_seed(rng), q, model, data)
+        return Start(VariationalChain(q, drawn), seconds)
+
+
+def _annealed(rng: np.random.Generator, model: FiniteBuffetModel, data: Data) -> Any:
+    """Return a mean field from random rows, the noise lowered from the spread of the data."""
+    likelihood, (n_rows, dims) = model.likelihood, data.values.shape
+    spread, size = likelihood.spread(data), model.n_features
+    held = replace(model, likelihood=replace(likelihood, noise_scale=1.0, feature_scale=1.0))
+    rows = (rng.random((n_rows, size)) < _SHARE).astype(np.int8)
+    given = likelihood.at_scales(size, dims, _HOT * spread, spread)
+    laws = np.zeros((0, size + 1))
+    first = State(rows, np.zeros(size), _SHARE * size, model.concentration, laws, given)
+    q = ibp_variational.from_rows(held, data, rows, first)
+    for share in np.geomspace(_HOT, _COOL, _STEPS):
+        given = likelihood.at_scales(size, dims, share * spread, spread)
+        q = ibp_variational.improve(q._replace(parameters=given), held, data, 1)
+    noise, scale = likelihood.noise_scale, likelihood.feature_scale
+    if noise is not None and scale is not None:
+        given = likelihood.at_scales(size, dims, noise, scale)
+    sizes = q.nu.sum(axis=0)
+    return ibp_variational.begin(model, data, q.nu, sizes, q.features, given, q.mass, "beta")
+
+
+def run(starts: Starts, method: str, n_iterations: int) -> Scores:
+    """Run a method and score the second half of its draws."""
+    rng = np.random.default_rng([starts.task.seed, 2])
+    seed, used = kernel_seed(rng), sampler(METHODS[method], starts.model(method))
+    case, data, hidden = starts.task.case, starts.task.data, starts.task.hidden
+    with one_blas_thread():
+        state, seconds = starts.begin(rng, method)
+        held_out = np.full(int(hidden.sum()), -np.inf)
+        training, features, n_kept = 0.0, 0.0, n_iterations - n_iterations // 2
+        for at in range(n_iterations):
+            began = time.process_time()
+            state, _ = used.sweep(rng, seed, state, data)
+            seconds += time.process_time() - began
+            if at >= n_iterations // 2:
+                log_density = entry_log_density(used.shown(state), case.values)
+                np.logaddexp(held_out, log_density[hidden], out=held_out)
+                training += float(log_density[~hidden].mean()) / n_kept
+                features += np.count_nonzero(used.shown(state).rows.any(axis=0)) / n_kept
+            elif used.shown(state).rows.shape[1] > MOST_FEATURES:
+                return Scores(math.nan, math.nan, used.shown(state).rows.shape[1], seconds)
+    return Scores(training, float(held_out.mean()) - math.log(n_kept), features, seconds)
+
+
+def entry_log_density(state: State, values: FloatArray) -> FloatArray:
+    """Return log p(x | Z, A, noise) of each entry, shape (rows, dims)."""
+    given = state.parameters
+    error = values - state.rows.astype(np.float64) @ given.features - given.background
+    scale = np.broadcast_to(given.noise_scale, values.shape[1:])
+    return np.asarray(-0.5 * (error / scale) ** 2 - np.log(scale * math.sqrt(2.0 * math.pi)))

@@ -1,0 +1,151 @@
+"""Run it: `python -m experiments.vague_counts.run --data FOLDER`; `--quick` for a look.
+
+The same chain (Gibbs sampling, features integrated out, noise of its own for every column, the
+better of two starts, 100 sweeps of which the second half is kept) with ever less said of the
+counts. F1 of rows that have a feature in more than half of the draws, after matching, and the mean
+log density of the one per cent of entries that was hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.chains import chain
+from experiments.shared import BLUE, save
+from experiments.study import Study, median, options
+from experiments.vague_counts.cases import KNOWLEDGE, NAMES, Case, knowledge, load
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.base import BoolArray
+from ribp.likelihoods.door import as_data
+from ribp.model import Model
+from ribp.testing.recovery import f1
+
+HIDDEN = 0.01
+
+
+class Scale(NamedTuple):
+    """How much is run."""
+
+    seeds: tuple[int, int, int] = (5, 3, 3)
+    """Of each set."""
+    n_sweeps: int = 100
+    n_rows: int | None = None
+
+
+QUICK = Scale((1, 1, 1), 6, 80)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what has not been run yet and write it to a folder."""
+    given = options("vague_counts", arguments)
+    scale = QUICK if given.quick else Scale()
+    setting = {"n_sweeps": scale.n_sweeps, "n_rows": scale.n_rows, "hidden": HIDDEN}
+    study = Study(given, setting)
+    for name, what, seed in _order(scale):
+        if study.wants(name, what, seed):
+            numbers, seconds = _run(load(name, seed, given.data), what, seed, scale)
+            study.add(name, what, seed, numbers=numbers, seconds=seconds)
+    _write(given.out / "table.md", study)
+    _draw(given.out / "knowledge.png", study)
+
+
+def _order(scale: Scale) -> list[tuple[str, str, int]]:
+    """Return all runs, the first seeds first; laws that are learned from text last, being slow."""
+    runs = [
+        (name, what, seed)
+        for seed in range(max(scale.seeds))
+        for name, n_seeds in zip(NAMES, scale.seeds, strict=True)
+        for what in KNOWLEDGE
+        if seed < n_seeds
+    ]
+    return sorted(runs, key=lambda run: run[0] == "mix" and run[1].startswith("learned"))
+
+
+def _run(case: Case, what: str, seed: int, scale: Scale) -> tuple[dict[str, float], float]:
+    at = np.random.default_rng(0).permutation(len(case.rows))[: scale.n_rows]
+    values, truth, k = case.data[at], case.rows[at], case.k[at]
+    hidden = _hidden(seed, values.shape)
+    laws = knowledge(what, k, seed, case.max_features)
+    likelihood = LinearGaussian(
+        background=case.background, noise_variance=float(values[~hidden].var())
+    )
+    found = chain(
+        seed,
+        Model(laws, case.max_features, likelihood),
+        as_data(np.where(hidden, np.nan, values)),
+        scale.n_sweeps,
+        values=values,
+        hidden=hidden,
+    )
+    on = found.row_probs > 0.5
+    numbers = {
+        "f1": f1(on, truth),
+        "held out": found.held_out,
+        "features": found.features,
+        "mean count": float(found.row_probs.sum(axis=1).mean()),
+        "right counts": float((on.sum(axis=1) == k).mean()),
+    }
+    return numbers, found.seconds
+
+
+def _hidden(seed: int, shape: tuple[int, ...]) -> BoolArray:
+    where = np.zeros(int(np.prod(shape)), bool)
+    rng = np.random.default_rng([seed, 99])
+    where[rng.choice(where.size, round(HIDDEN * where.size), replace=False)] = True
+    return where.reshape(shape)
+
+
+_COLUMNS = {
+    "f1": "F1",
+    "held out": "held out",
+    "features": "features in use",
+    "mean count": "mean count",
+    "right counts": "rows with the right count",
+}
+
+
+def _write(path: Path, study: Study) -> None:
+    lines = []
+    for name in NAMES:
+        n_seeds = study.values(name, KNOWLEDGE[0], of="f1").size
+        lines += [f"**{name}**, {n_seeds} seeds.", ""]
+        lines += [f"| said of counts | {' | '.join(_COLUMNS.values())} |"]
+        lines += ["| --- |" + " --- |" * len(_COLUMNS)]
+        for what in KNOWLEDGE:
+            digits = {"features": 1, "mean count": 2}
+            cells = [median(study.values(name, what, of=c), digits.get(c, 3)) for c in _COLUMNS]
+            lines.append(f"| {what} | {' | '.join(cells)} |")
+        lines.append("")
+    path.write_text("\n".join(lines))
+
+
+def _draw(path: Path, study: Study) -> None:
+    """Draw F1 and held-out density of every seed, medians as bars; one column a set."""
+    figure = Figure(figsize=(10, 5.2), layout="constrained")
+    axes = figure.subplots(2, len(NAMES), sharey=True)
+    for column, name in zip(axes.T, NAMES, strict=True):
+        for ax, quantity in zip(column, ("f1", "held out"), strict=True):
+            for at, what in enumerate(KNOWLEDGE):
+                v = study.values(name, what, of=quantity)
+                if v.size == 0:
+                    continue
+                ax.plot(v, np.full(v.size, at), "o", color=BLUE, ms=5, alpha=0.5)
+                ax.plot([np.median(v)] * 2, [at - 0.3, at + 0.3], color=BLUE, lw=2)
+            ax.grid(color="0.92")
+            ax.spines[["top", "right"]].set_visible(False)
+        column[0].set(title=name, xlabel="F1 of rows", xlim=(None, 1.02))
+        column[1].set(xlabel="log density of a hidden entry")
+    for ax in axes[:, 0]:
+        ax.set(
+            yticks=range(len(KNOWLEDGE)), yticklabels=KNOWLEDGE, ylim=(len(KNOWLEDGE) - 0.4, -0.6)
+        )
+    save(figure, path)
+
+
+if __name__ == "__main__":
+    main()

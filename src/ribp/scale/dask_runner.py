@@ -1,0 +1,402 @@
+"""Shards on a Dask cluster: many machines, or many processes of one.
+
+Every shard is a chain of tasks, each a pure function of the one before:
+
+    data -> rows_0 -> rows_1 -> rows_2 -> ...        rows_k = sweep(data, rows_{k-1}, order_k),
+
+and next to it the sums of each sweep, which the driver adds up. All random numbers belong to
+(seed, sweep, row), so a task that is run again gives the same bits. That is what happens when a
+worker dies: Dask knows the tasks that led to what was lost, and runs them on another worker. Every
+so many sweeps the driver takes the packed rows in and hands them out again, so that these chains
+of tasks stay short.
+
+The driver sends a sweep's order once, workers pass it on among themselves, and every shard sends
+back O(log blocks) sums. Data never move, unless a worker dies.
+
+Versions of Python, ribp, numpy, scipy and numba must be the same everywhere: the driver asks all
+workers at the start, and every task that makes rows checks again, since workers may come later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ribp.checks import IntArray
+from ribp.errors import InputError
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.blocks import Tree
+from ribp.mcmc.gibbs_rows import Order, Swept
+from ribp.model import Model
+from ribp.scale.in_process import Survey, spans, surveyed
+from ribp.scale.shard import Found, Nodes, Packed, Shard, as_block
+from ribp.scale.source import ArraySource, Source
+from ribp.threads import one_blas_thread
+from ribp.version import __version__
+
+__all__ = ["PATIENCE", "DaskKeeper", "connect", "versions"]
+
+PATIENCE = 20.0
+"""Seconds to wait for a scheduler, and for its first worker."""
+_RENEW = 50  # sweeps after which rows are taken in and handed out again
+_PACKAGES = ("numpy", "scipy", "numba")
+
+
+# What workers do
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions on which every bit may depend."""
+    found = {"python": platform.python_version(), "ribp": __version__}
+    return found | {name: version(name) for name in _PACKAGES}
+
+
+def _ready(expected: dict[str, str]) -> None:
+    """Make a worker's process one of ours: one thread for linear algebra, the same versions."""
+    one_blas_thread()  # from now on: this process does nothing else
+    if versions() != expected:
+        raise RuntimeError(_differ(expected, "a worker that came later", versions()))
+
+
+def _differ(here: dict[str, str], worker: str, there: dict[str, str]) -> str:
+    pairs = [
+        f"{name} {there.get(name, 'missing')} instead of {here[name]}"
+        for name in here
+        if here[name] != there.get(name)
+    ]
+    return f"{worker} has {', '.join(pairs)}"
+
+
+def _shard(data: Any, span: tuple[int, int], whole: bool = False) -> Shard:
+    """Return a shard of a source, or of an array that holds just its rows."""
+    if isinstance(data, np.ndarray):
+        return Shard(ArraySource(data), *span, whole=whole, at=span[0])
+    return Shard(data, *span, whole=whole)
+
+
+def _look(expected: dict[str, str], data: Any, span: tuple[int, int]) -> Found:
+    _ready(expected)
+    return _shard(data, span).look()
+
+
+def _squares(data: Any, span: tuple[int, int], whole: bool, mean: float) -> Nodes:
+    return _shard(data, span, whole).squares(mean)
+
+
+def _take(data: Any, span: tuple[int, int], at: IntArray) -> Any:
+    return _shard(data, span).take(at)
+
+
+def _fill(
+    expected: dict[str, str],
+    data: Any,
+    span: tuple[int, int],
+    whole: bool,
+    which: IntArray,
+    order: Order,
+) -> tuple[Packed, Nodes]:
+    _ready(expected)
+    return _shard(data, span, whole).fill(order, which), []
+
+
+def _sweep(
+    expected: dict[str, str],
+    data: Any,
+    span: tuple[int, int],
+    whole: bool,
+    which: IntArray,
+    likelihood: Any,
+    before: tuple[Packed, Nodes],
+    order: Order,
+) -> tuple[Packed, Nodes]:
+    _ready(expected)
+    return _shard(data, span, whole).sweep(order, likelihood, which, before[0])
+
+
+def _log_terms(
+    data: Any,
+    span: tuple[int, int],
+    whole: bool,
+    likelihood: Any,
+    rows: tuple[Packed, Nodes],
+    parameters: Any,
+) -> Nodes:
+    return _shard(data, span, whole).log_terms(parameters, likelihood, rows[0])
+
+
+def _part(pair: tuple[Packed, Nodes], at: int) -> Any:
+    return pair[at]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _loaded(packed: Packed) -> tuple[Packed, Nodes]:
+    return packed, []
+
+
+# What the driver does
+
+
+def distributed() -> Any:
+    """Return the module distributed, or say how to install it."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError(
+            "X",
+            "must not be on a cluster unless Dask is installed",
+            "no module distributed",
+            "Install it with: pip install 'ribp[dask]'.",
+        ) from None
+    return distributed
+
+
+def connect(address: str | None = None, *, patience: float = PATIENCE, **options: Any) -> Any:
+    """Return a client of the scheduler at an address; of a new cluster here if there is none.
+
+    Parameters
+    ----------
+    address
+        Such as tcp://10.0.0.1:8786, or tls://...; certificates are those of Dask's configuration,
+        or `security` in `options`.
+    patience
+        Seconds to wait for it.
+    options
+        Of `distributed.Client`.
+    """
+    dask = distributed()
+    if address is None:
+        return dask.Client(processes=True, threads_per_worker=1, dashboard_address=None, **options)
+    security = options.get("security") or dask.Security()
+    try:
+        with ThreadPoolExecutor(1) as apart:  # there may be a loop in this thread already
+            apart.submit(asyncio.run, _answer(address, patience, security)).result()
+        return dask.Client(address, timeout=patience, **options)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise InputError(
+            "scheduler",
+            f"must answer within {patience:g} seconds",
+            f"{address}: {error or type(error).__name__}",
+            "Check the address, the scheduler and its certificates.",
+        ) from None
+
+
+async def _answer(address: str, patience: float, security: Any) -> None:
+    """Ask a scheduler who it is: a client would wait without end for one that says nothing."""
+    from distributed.comm import connect
+    from distributed.core import send_recv
+
+    async def ask() -> None:
+        arguments = security.get_connection_args("client")
+        comm = await connect(address, timeout=patience, **arguments)
+        try:
+            await send_recv(comm, op="identity")
+        finally:
+            comm.abort()
+
+    await asyncio.wait_for(ask(), patience)
+
+
+def _checked_workers(client: Any, patience: float) -> dict[str, int]:
+    """Return the workers and their threads, once there is one and all have our versions."""
+    try:
+        client.wait_for_workers(1, timeout=patience)
+        found = client.run(versions)
+    except (TimeoutError, OSError):
+        raise InputError(
+            "scheduler", f"must have a worker within {patience:g} seconds", "none", "Start workers."
+        ) from None
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "scheduler", "must have workers with ribp installed", str(error), "Install it there."
+        ) from None
+    here = versions()
+    for worker, there in sorted(found.items()):
+        if there != here:
+            raise InputError(
+                "scheduler",
+                "must have workers with the versions of the client",
+                _differ(here, f"worker {worker}", there),
+                "Install the same versions everywhere.",
+            )
+    return {str(worker): int(n) for worker, n in client.nthreads().items()}
+
+
+class DaskKeeper:
+    """Data and rows on a Dask cluster, as a driver sees them.
+
+    Parameters
+    ----------
+    client
+        Of the cluster.
+    shape
+        Rows and dims.
+    place
+        Makes the data of each of some ranges of rows: futures, or sources that workers can read.
+    n_shards
+        None for one a thread of the cluster.
+    own
+        Whether to close the client in the end.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        shape: tuple[int, int],
+        place: Callable[[list[tuple[int, int]]], Sequence[Any]],
+        *,
+        n_shards: int | None = None,
+        own: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.client, self.shape, self._own = client, shape, own
+        workers = _checked_workers(client, patience)
+        self._versions = versions()
+        self._spans = spans(shape[0], n_shards or sum(workers.values()))
+        self._data = list(place(self._spans))
+        self._whole = False
+        self._rows: list[Any] = []
+        self._since = 0
+
+    @classmethod
+    def of_array(cls, X: Any, client: Any = None, **options: Any) -> DaskKeeper:
+        """Return the keeper of a Dask array: on a client given, the current one, or our own."""
+        own = client is None
+        if client is None:
+            try:
+                client, own = distributed().get_client(), False
+            except ValueError:
+                client = connect()
+        if X.ndim != 2 or any(not isinstance(n, int) or n == 0 for n in X.shape):
+            raise InputError(
+                "X",
+                "must be a matrix with at least one row and one column, of known size",
+                f"shape {X.shape}",
+                "Call X.compute_chunk_sizes() where Dask does not know it.",
+            )
+        if X.dtype.kind not in "biuf":
+            raise InputError("X", "must hold real numbers", X.dtype, "Convert it first.")
+
+        def place(ranges: list[tuple[int, int]]) -> Sequence[Any]:
+            sizes = tuple(stop - start for start, stop in ranges)
+            parts = X.astype(np.float64).rechunk({0: sizes, 1: X.shape[1]}).to_delayed()
+            placed: Sequence[Any] = client.compute([part[0] for part in parts])
+            return placed
+
+        return cls(client, X.shape, place, own=own, **options)
+
+    @classmethod
+    def of_source(cls, source: Source, client: Any, **options: Any) -> DaskKeeper:
+        """Return the keeper of a source that all workers can read, such as a shared file."""
+        return cls(client, source.shape, lambda ranges: [source] * len(ranges), **options)
+
+    def close(self) -> None:
+        """Let go of data and rows, and of a cluster that is ours."""
+        self._data, self._rows = [], []
+        if self._own:
+            cluster = self.client.cluster
+            self.client.close()
+            if cluster is not None:
+                cluster.close()
+
+    # A first look
+
+    def survey(self) -> Survey:
+        """Look at all data once."""
+        found = self._ask(_look, lambda at: (self._versions, self._data[at], self._spans[at]))
+
+        def squares(whole: bool, mean: float) -> list[Nodes]:
+            self._whole = whole
+            return self._ask(_squares, lambda at: (self._data[at], self._spans[at], whole, mean))
+
+        return surveyed(self.shape, found, squares)
+
+    def take(self, at: IntArray) -> Data:
+        """Return the data of some rows."""
+        parts = self._ask(_take, lambda n: (self._data[n], self._spans[n], at))
+        return as_block(np.concatenate(parts), self._whole)
+
+    # Rows
+
+    def begin(self, model: Model) -> None:
+        """Get ready for a model."""
+        self._model, index = model, model.counts.index
+        self._likelihood = self._everywhere(model.likelihood)
+        self._which = [self._everywhere(index[start:stop]) for start, stop in self._spans]
+        width = -(-model.n_features // 8)
+        self.load(np.zeros((self.shape[0], width), np.uint8))
+
+    def load(self, packed: Packed) -> None:
+        """Put rows back."""
+        parts = [packed[start:stop] for start, stop in self._spans]
+        self._rows = [self._submit(_loaded, part) for part in parts]
+        self._since = 0
+
+    def rows(self) -> Packed:
+        """Return all rows, packed."""
+        parts = self._ask(_part, lambda at: (self._rows[at], 0))
+        packed: Packed = np.concatenate(parts)
+        return packed
+
+    def fill(self, order: Order) -> None:
+        """Give every row features that suit it, to begin with."""
+        sent = self._everywhere(order)
+        self._rows = [
+            self._submit(_fill, *self._given(at), self._which[at], sent)
+            for at in range(len(self._spans))
+        ]
+        self._since = 0
+
+    def sweep(self, order: Order) -> Swept:
+        """Update every row, and return their sums."""
+        if self._since >= _RENEW:
+            self.load(self.rows())
+        sent = self._everywhere(order)
+        self._rows = [
+            self._submit(_sweep, *self._given(at), self._which[at], self._likelihood, rows, sent)
+            for at, rows in enumerate(self._rows)
+        ]
+        self._since += 1
+        tree = Tree()
+        for nodes in self._ask(_part, lambda at: (self._rows[at], 1)):
+            for node in nodes:
+                tree.add(*node)
+        swept: Swept = tree.total(None)
+        return swept
+
+    def log_terms(self, parameters: Any) -> float:
+        """Return the sum of `Likelihood.log_terms` over all rows."""
+        sent = self._everywhere(parameters)
+        nodes = self._ask(
+            _log_terms,
+            lambda at: (*self._given(at)[1:], self._likelihood, self._rows[at], sent),
+        )
+        return float(Tree(node for part in nodes for node in part).total(0.0))
+
+    # Parts
+
+    def _given(self, at: int) -> tuple[Any, ...]:
+        return self._versions, self._data[at], self._spans[at], self._whole
+
+    def _submit(self, work: Callable[..., Any], *given: Any) -> Any:
+        return self.client.submit(work, *given, pure=False)
+
+    def _everywhere(self, value: Any) -> Any:
+        """Return something that workers fetch from one another; Dask can make it again."""
+        return self._submit(_same, value)
+
+    def _ask(self, work: Callable[..., Any], given: Callable[[int], tuple[Any, ...]]) -> list[Any]:
+        """Return what all shards answer."""
+        asked = [self._submit(work, *given(at)) for at in range(len(self._spans))]
+        answers: list[Any] = self.client.gather(asked)
+        return answers

@@ -1,0 +1,148 @@
+"""The driver of a run whose rows are elsewhere: a file, other processes, other machines.
+
+What is drawn is what `ribp.fitting.fit` draws with method="gibbs-rows" from the same data in
+memory, bit for bit. Chains run one after another, each with everybody that has rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ribp.errors import InputError
+from ribp.fitting import Names, Run, pilot, planned, read_stored, with_room
+from ribp.likelihoods import PoissonCounts
+from ribp.mcmc import sampled_start
+from ribp.model import Model
+from ribp.results import Result
+from ribp.running.chain import Plan, new_chains
+from ribp.running.checkpoint import Checkpoint
+from ribp.running.estimate import BUDGET, kept_bytes
+from ribp.running.progress import Progress, ProgressOption
+from ribp.running.progress import progress as progress_shown
+from ribp.scale.in_process import Keeper, Survey
+from ribp.scale.sampler import Elsewhere, ElsewhereChain
+from ribp.threads import one_blas_thread
+
+__all__ = ["check", "fit", "resume"]
+
+_LEAST_KEPT = 3  # draws of a chain whose rows are kept, however large
+METHOD = "gibbs-rows"
+
+
+def check(model: Model, keeper: Keeper, survey: Survey) -> None:
+    """Raise an `InputError` if such data cannot be fitted with this model."""
+    model.check_counts(survey.shape[0])
+    if isinstance(model.likelihood, PoissonCounts) and not survey.counts:
+        raise InputError(
+            "X",
+            "must hold counts (0, 1, 2, ...) under the Poisson likelihood",
+            "other numbers",
+            'Correct them, or use likelihood="gaussian".',
+        )
+    first = np.arange(min(survey.shape[0], 1))
+    small = model.on_rows(first)
+    small.likelihood.check(keeper.take(first))
+
+
+def fit(
+    model: Model,
+    keeper: Keeper,
+    survey: Survey,
+    *,
+    grow: bool = False,
+    n_chains: int = 4,
+    n_warmup: int = 500,
+    n_draws: int = 500,
+    thin: Any = "auto",
+    progress: ProgressOption = "auto",
+    checkpoint: str | Path | None = None,
+    seed: int | Sequence[int] | None = None,
+    dim_names: Names = None,
+    row_names: Names = None,
+) -> Result:
+    """Sample from the posterior; arguments as in `ribp.fitting.fit`.
+
+    Parameters
+    ----------
+    keeper
+        Whoever has the data.
+    survey
+        What its first look has found.
+    """
+    plan = planned(n_chains, n_warmup, n_draws, thin, seed)
+    check(model, keeper, survey)
+    folder = None if checkpoint is None else Checkpoint(checkpoint)
+    if folder:
+        folder.check_free()
+    with progress_shown(progress, plan.n_chains) as shown:
+        if grow:
+            model = _with_room(model, keeper, plan, shown)
+        if thin == "auto":
+            plan = replace(plan, thin=thinning(plan, model.n_features, survey.shape))
+        run = _run(model, keeper, survey, plan, dim_names, row_names)
+        if folder:
+            run.write_settings(folder)
+        keeper.begin(model)
+        return run.result(_chains(plan, keeper), shown, folder)
+
+
+def resume(
+    checkpoint: str | Path,
+    keeper: Keeper,
+    survey: Survey,
+    *,
+    n_draws: int | None = None,
+    progress: ProgressOption = "auto",
+) -> Result:
+    """Go on with a run from its last checkpoint: the draws are those of a run never stopped."""
+    folder = Checkpoint(checkpoint)
+    stored = read_stored(folder, survey.digest, n_draws)
+    assert isinstance(stored.model, Model)
+    run = _run(stored.model, keeper, survey, stored.plan, stored.dim_names, stored.row_names)
+    if n_draws is not None:
+        run.write_settings(folder)
+    keeper.begin(stored.model)
+    chains = _chains(stored.plan, keeper)
+    for chain in chains:
+        folder.read(chain, run.sampler)
+    with progress_shown(progress, stored.plan.n_chains) as shown:
+        return run.result(chains, shown, folder)
+
+
+def thinning(plan: Plan, n_features: int, shape: tuple[int, int]) -> int:
+    """Return the least thinning for which kept draws are not too large, or far too few."""
+    whole = plan.n_chains * plan.n_draws * kept_bytes(shape[0], n_features, shape[1])
+    return max(1, min(-(-whole // BUDGET), plan.n_draws // _LEAST_KEPT))
+
+
+def _run(
+    model: Model,
+    keeper: Keeper,
+    survey: Survey,
+    plan: Plan,
+    dim_names: Names,
+    row_names: Names,
+) -> Run:
+    return Run(
+        model, METHOD, plan, Elsewhere(model), keeper, survey.shape, lambda: survey.digest, 1,
+        dim_names, row_names,
+    )  # fmt: skip
+
+
+def _chains(plan: Plan, keeper: Keeper) -> list[ElsewhereChain]:
+    return [ElsewhereChain(chain.number, chain.rng, keeper=keeper) for chain in new_chains(plan)]
+
+
+def _with_room(model: Model, keeper: Keeper, plan: Plan, shown: Progress) -> Model:
+    rng, n_rows = pilot(plan), keeper.shape[0]
+    some = np.arange(n_rows)
+    if n_rows > sampled_start.SAMPLE:
+        some = sampled_start.sample(rng, n_rows)
+    with one_blas_thread():
+        small = with_room(rng, model.on_rows(some), keeper.take(some), METHOD, shown)
+    return replace(model, n_features=small.n_features)

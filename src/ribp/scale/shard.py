@@ -1,0 +1,208 @@
+"""A shard: some blocks of rows, and all that is done to them. It knows nothing of who calls it.
+
+Data are read a few blocks at a time, used and dropped; what stays is Z, eight entries to a byte.
+Answers are nodes of the tree of `ribp.likelihoods.blocks`, so that it does not matter which shard
+has which blocks. A block is dealt with by one thread, in the same way wherever it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.checks import FloatArray, IntArray
+from ribp.draws import pack_rows, unpack_rows
+from ribp.errors import InputError, StorageError
+from ribp.likelihoods.base import Data, Likelihood, complete
+from ribp.likelihoods.blocks import BLOCK, Tree, in_order
+from ribp.likelihoods.first_rows import first_rows
+from ribp.likelihoods.moments import squares, total
+from ribp.mcmc.gibbs_rows import Order, Swept
+from ribp.model import Tally
+from ribp.scale.source import Source
+
+__all__ = ["GROUP", "Found", "Nodes", "Packed", "Shard", "as_block"]
+
+Nodes = list[tuple[int, int, Any]]
+Packed = NDArray[np.uint8]
+
+GROUP = 8 * BLOCK
+"""Rows that are read at once; shards begin at a multiple of it."""
+
+
+class Found(NamedTuple):
+    """What a first look at data finds."""
+
+    complete: bool
+    """Whether nothing is missing."""
+    counts: bool
+    """Whether all that was seen are whole numbers, zero or more."""
+    digests: list[str]
+    """Fingerprints of groups of rows."""
+    totals: Nodes
+    """Number and sum of the entries seen."""
+
+
+def as_block(values: FloatArray, whole: bool) -> Data:
+    """Return data of a block; `whole` if nothing is missing in any block of the run."""
+    if whole:
+        return complete(values)
+    observed = ~np.isnan(values)
+    return Data(np.where(observed, values, 0.0), observed)
+
+
+class Shard:
+    """Rows start .. stop - 1 of a source.
+
+    Parameters
+    ----------
+    source
+        Where data come from; its row 0 is row `at` of the run.
+    start, stop
+        Rows of the run; `start` is a multiple of `GROUP`.
+    whole
+        Whether nothing is missing in any row of the run.
+    at
+        The row of the run with which the source begins.
+    n_threads
+        The answers do not depend on it.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        start: int,
+        stop: int,
+        *,
+        whole: bool = False,
+        at: int = 0,
+        n_threads: int = 1,
+    ) -> None:
+        self.source, self.start, self.stop, self.at = source, start, stop, at
+        self.whole, self.n_threads = whole, n_threads
+
+    # A first look
+
+    def look(self) -> Found:
+        """Read everything once: what is missing, what cannot be, what it adds up to."""
+        parts = self._groups(self._look)
+        tree = Tree(node for part in parts for node in part.totals)
+        return Found(
+            all(part.complete for part in parts),
+            all(part.counts for part in parts),
+            [digest for part in parts for digest in part.digests],
+            tree.nodes,
+        )
+
+    def _look(self, start: int, stop: int) -> Found:
+        values = self._read(start, stop)
+        if np.isinf(values).any():
+            row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
+            place = f"{values[row, column]} in row {start + row}, column {column}"
+            if self.source.name == "X":
+                raise InputError(
+                    "X", "must be finite where it is observed", place, "Use NaN for missing."
+                )
+            raise StorageError(self.source.name, f"has {place}", "Use NaN where one is missing.")
+        seen = ~np.isnan(values)
+        counts = bool(((values >= 0) & (values == np.floor(values)) | ~seen).all())
+        data = as_block(values, bool(seen.all()))
+        digest = hashlib.sha256(values.data).hexdigest()
+        nodes = [
+            (0, (start + at) // BLOCK, total(data.rows(slice(at, at + BLOCK))))
+            for at in range(0, stop - start, BLOCK)
+        ]
+        return Found(bool(seen.all()), counts, [digest], Tree(nodes).nodes)
+
+    def squares(self, mean: float) -> Nodes:
+        """Return sums of squares around the mean."""
+        return self._summed(lambda first, data: squares(data, mean))
+
+    def take(self, at: IntArray) -> FloatArray:
+        """Return the data of those of these rows that are here, NaN where missing."""
+        here = at[(at >= self.start) & (at < self.stop)]
+        return self.source.take(here - self.at)
+
+    # Rows
+
+    def empty(self, n_features: int) -> Packed:
+        """Return rows without features, packed."""
+        return np.zeros((self.stop - self.start, -(-n_features // 8)), np.uint8)
+
+    def fill(self, order: Order, which: IntArray) -> Packed:
+        """Return rows that suit the data, to begin with."""
+        packed = self.empty(order.prior.log_odds.size)
+
+        def work(first: int, data: Data) -> None:
+            at = self._at(first, data)
+            packed[at] = pack_rows(first_rows(data, order.parameters, order.prior, which[at]))
+
+        self._blocks(work)
+        return packed
+
+    def sweep(
+        self, order: Order, likelihood: Likelihood[Any], which: IntArray, packed: Packed
+    ) -> tuple[Packed, Nodes]:
+        """Return new rows and their sums."""
+        block_work = likelihood.row_work(*order)
+        n_laws, size = order.prior.tables.shape
+        new = packed.copy()
+
+        def work(first: int, data: Data) -> Swept:
+            at = self._at(first, data)
+            rows = unpack_rows(packed[at], size - 1)
+            sums = block_work(first, *data, which[at], rows)
+            new[at] = pack_rows(rows)
+            return Swept(Tally.of(rows, which[at], n_laws), sums)
+
+        nodes = self._summed(work)
+        return new, nodes
+
+    def log_terms(self, parameters: Any, likelihood: Likelihood[Any], packed: Packed) -> Nodes:
+        """Return sums of `Likelihood.log_terms`."""
+        size = len(parameters.features)
+
+        def work(first: int, data: Data) -> float:
+            rows = unpack_rows(packed[self._at(first, data)], size)
+            return likelihood.log_terms(data, rows, parameters)
+
+        return self._summed(work)
+
+    # Parts
+
+    def _read(self, start: int, stop: int) -> FloatArray:
+        return self.source.read(start - self.at, stop - self.at)
+
+    def _at(self, first: int, data: Data) -> slice:
+        """Return the place of a block in the arrays of this shard."""
+        return slice(first - self.start, first - self.start + len(data.values))
+
+    def _groups(self, work: Callable[[int, int], Any]) -> list[Any]:
+        """Return what is made of each group of blocks."""
+        starts = range(self.start, self.stop, GROUP)
+        run = in_order(lambda at: work(at, min(at + GROUP, self.stop)), starts, self.n_threads)
+        return list(run)
+
+    def _blocks(self, work: Callable[[int, Data], Any]) -> list[Nodes]:
+        """Return what is made of the blocks of each group, added up there."""
+
+        def group(start: int, stop: int) -> Nodes:
+            data, tree = as_block(self._read(start, stop), self.whole), Tree()
+            for at in range(start, stop, BLOCK):
+                made = work(at, data.rows(slice(at - start, at - start + BLOCK)))
+                if made is not None:
+                    tree.add(0, at // BLOCK, made)
+            return tree.nodes
+
+        return self._groups(group)
+
+    def _summed(self, work: Callable[[int, Data], Any]) -> Nodes:
+        tree = Tree()
+        for nodes in self._blocks(work):
+            for node in nodes:
+                tree.add(*node)
+        return tree.nodes

@@ -1,0 +1,160 @@
+"""Where rows come from, a range at a time: an array, or a file that is read piece by piece.
+
+A source gives rows start .. stop - 1 as doubles in memory of their own, NaN where missing. Files
+are read, not mapped: a file that was cut short is then an error with a name, and pages that were
+read do not count as memory of the process.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError, StorageError
+
+__all__ = ["ArraySource", "FileSource", "Source", "as_source", "npy_source"]
+
+_REAL = "biuf"
+
+
+class Source(Protocol):
+    """Rows of numbers."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims."""
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Return some rows, NaN where missing."""
+
+    def take(self, at: IntArray) -> FloatArray:
+        """Return the rows with these numbers, which rise."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySource:
+    """An array in memory."""
+
+    array: NDArray[Any]
+    name: str = "X"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims."""
+        return self.array.shape[0], self.array.shape[1]
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Return some rows."""
+        return np.ascontiguousarray(self.array[start:stop], dtype=np.float64)
+
+    def take(self, at: IntArray) -> FloatArray:
+        """Return the rows with these numbers."""
+        return np.ascontiguousarray(self.array[at], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Numbers in a file, row after row, from some byte on."""
+
+    path: str
+    offset: int
+    dtype: str
+    n_rows: int
+    n_dims: int
+
+    @property
+    def name(self) -> str:
+        """The file."""
+        return self.path
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims."""
+        return self.n_rows, self.n_dims
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Return some rows."""
+        dtype, number = np.dtype(self.dtype), (stop - start) * self.n_dims
+        at = self.offset + start * self.n_dims * dtype.itemsize
+        try:
+            found = np.fromfile(self.path, dtype, number, offset=at)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise self._unreadable(start, stop, str(reason)) from None
+        if found.size < number:
+            raise self._unreadable(start, stop, "the file ends before them")
+        return np.ascontiguousarray(found.reshape(-1, self.n_dims), dtype=np.float64)
+
+    def take(self, at: IntArray) -> FloatArray:
+        """Return the rows with these numbers, each read by itself."""
+        rows = [self.read(int(n), int(n) + 1) for n in at]
+        return np.concatenate(rows) if rows else np.empty((0, self.n_dims))
+
+    def _unreadable(self, start: int, stop: int, reason: str) -> StorageError:
+        return StorageError(
+            self.path,
+            f"cannot be read in rows {start} to {stop - 1} ({reason})",
+            "Check that it is whole, and that this machine sees it.",
+        )
+
+
+def npy_source(path: str | Path) -> FileSource:
+    """Return the matrix in a `.npy` file as a source; nothing is unpickled."""
+    where = Path(path).resolve()
+    try:
+        with where.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+                version, np.lib.format.read_array_header_2_0
+            )
+            shape, by_column, dtype = read(file)
+            offset = file.tell()
+    except OSError as error:
+        raise StorageError(where, f"cannot be read ({error.strerror})", "Check the path.") from None
+    except (ValueError, EOFError) as error:
+        raise StorageError(where, f"is not a .npy file ({error})", "Write it again.") from None
+    if dtype.kind not in _REAL or len(shape) != 2 or 0 in shape:
+        raise StorageError(
+            where, f"holds {dtype} of shape {shape}, not a matrix of numbers", "Save one matrix."
+        )
+    if by_column and 1 not in shape:
+        raise StorageError(
+            where,
+            "holds its numbers column after column, which cannot be read by rows",
+            "Save np.ascontiguousarray(X) instead.",
+        )
+    need = offset + math.prod(shape) * dtype.itemsize
+    if where.stat().st_size < need:
+        whole = max((where.stat().st_size - offset) // (shape[1] * dtype.itemsize), 0)
+        raise StorageError(
+            where,
+            f"cannot be read in rows {whole} to {shape[0] - 1} (the file ends before them)",
+            "Write or fetch it again.",
+        )
+    return FileSource(str(where), offset, dtype.str, *shape)
+
+
+def as_source(X: Any) -> Source:
+    """Return an array, or a memory map, as a source."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or 0 in X.shape or X.dtype.kind not in _REAL:
+        raise InputError(
+            "X",
+            "must be a matrix of real numbers with at least one row and one column",
+            f"{getattr(X, 'dtype', type(X).__name__)} of shape {getattr(X, 'shape', None)}",
+            "Convert it first.",
+        )
+    whole = isinstance(X, np.memmap) and not isinstance(X.base, np.ndarray)
+    if whole and X.flags.c_contiguous and isinstance(X.filename, str | Path):  # type: ignore[attr-defined]
+        path = str(Path(X.filename).resolve())  # type: ignore[attr-defined]
+        return FileSource(path, X.offset, X.dtype.str, *X.shape)  # type: ignore[attr-defined]
+    return ArraySource(np.asarray(X))

@@ -1,0 +1,318 @@
+"""The studies on real data: their cases, their scores, and runs that stop and go on."""
+
+import json
+import math
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from scipy.stats import poisson as poisson_law
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from experiments.real_features import cases as real_cases
+from experiments.real_features import methods as real_methods
+from experiments.real_features import run as real_features
+from experiments.tables import cases, methods, text
+from experiments.tables import run as tables
+from experiments.vague_counts import cases as vague_cases
+from experiments.vague_counts import run as vague_counts
+
+from experiments import chains, study
+from ribp.likelihoods import GaussianParameters, PoissonParameters
+from ribp.testing.recovery import f1
+
+pytestmark = pytest.mark.jit
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+
+
+def needs(name):
+    if not (DATA / name).exists():
+        pytest.skip(f"{name} is not in ../shared/data beside the checkout")
+
+
+def a_state(rows, features, background, noise):
+    parameters = GaussianParameters(
+        np.asarray(features, float), np.asarray(background, float), np.asarray(noise, float), 1.0
+    )
+    return SimpleNamespace(rows=np.asarray(rows, np.int8), parameters=parameters)
+
+
+STATES = [
+    a_state([[1, 0], [1, 1]], [[1.0, 2.0], [0.5, -1.0]], [0.1, 0.2], [0.5, 2.0]),
+    a_state([[0, 1], [1, 1]], [[1.5, 2.0], [0.4, -1.0]], [0.0, 0.2], [0.7, 1.0]),
+]
+VALUES = np.array([[1.2, 0.3], [2.0, 1.1]])
+HIDDEN = np.array([[True, False], [False, True]])
+
+
+def densities(state):
+    """Return what SciPy says of all entries."""
+    given = state.parameters
+    return norm.logpdf(VALUES, state.rows @ given.features + given.background, given.noise_scale)
+
+
+# What they share
+
+
+def options(tmp_path, **changed):
+    return SimpleNamespace(out=tmp_path, quick=False, minutes=1e9, **changed)
+
+
+def test_a_study_goes_on_where_it_was(tmp_path, capsys):
+    first = study.Study(options(tmp_path), {"n": 3, "pair": (1, 2)})
+    assert first.wants("a", "b", 0)
+    first.add("a", "b", 0, numbers={"f1": 0.5, "features": 3}, seconds=1.5)
+    first.add("a", "b", 1, numbers={"f1": math.nan, "features": 4}, seconds=2.5)
+    again = study.Study(options(tmp_path), {"n": 3, "pair": (1, 2)})
+    assert not again.wants("a", "b", 0)
+    assert again.wants("a", "b", 2)
+    np.testing.assert_equal(again.values("a", "b", of="f1"), [0.5, np.nan])
+    np.testing.assert_equal(again.values("a", "b", of="seconds"), [1.5, 2.5])
+    assert again.values("a", "c", of="f1").size == 0
+    assert study.Study(options(tmp_path), {"n": 4}).wants("a", "b", 0)
+    late = study.Study(SimpleNamespace(out=tmp_path, quick=True, minutes=-1.0), {})
+    assert not late.wants("a", "b", 0)
+    assert json.loads((tmp_path / "results.json").read_text())["seeds"] == [0, 1]
+    assert "a | b | 0: f1 0.500, 1.5 s" in capsys.readouterr().out
+
+
+def test_medians():
+    assert study.median(np.array([])) == study.median(np.array([np.nan])) == ""
+    assert study.median(np.array([2.0])) == "2.000"
+    assert study.median(np.array([1.0, 2, 3, 4, 5, np.nan]), 0) == "3 (2, 4)"
+
+
+def test_densities_of_hidden_entries():
+    state = STATES[0]
+    found = chains.log_density(state, VALUES, HIDDEN)
+    np.testing.assert_allclose(found, densities(state)[HIDDEN], rtol=1e-12)
+    given = PoissonParameters(np.array([[1.0, 2.0], [0.5, 3.0]]), np.array([0.1, 0.2]), 1.0)
+    counts = np.array([[1.0, 0.0], [2.0, 4.0]])
+    found = chains.log_density(SimpleNamespace(rows=state.rows, parameters=given), counts, HIDDEN)
+    rates = state.rows @ given.features + given.background
+    np.testing.assert_allclose(found, poisson_law.logpmf(counts, rates)[HIDDEN], rtol=1e-12)
+
+
+def test_the_largest_of_each_row():
+    rows = chains.largest(np.array([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]]), np.array([2, 0]))
+    assert rows.tolist() == [[0, 1, 1], [0, 0, 0]]
+
+
+# Tables
+
+
+def test_chords_with_and_without_twins():
+    by_entry, by_row = (cases.load(f"chord, by {one}", DATA) for one in ("entry", "row"))
+    assert by_entry.values.shape == (1332, 100)
+    assert len(np.unique(by_entry.values, axis=0)) == len(by_row.values) == 232
+    assert np.bincount(by_entry.k).tolist() == [0, 12, 0, 1320]
+    assert by_entry.values.std() == pytest.approx(1.0)
+    hidden = by_row.hidden(1)
+    assert hidden.sum() == 232
+    assert (hidden != by_row.hidden(2)).any()
+    laws = by_row.counts
+    possible = np.isfinite(laws.log_probs(5)[laws.index])
+    assert possible[by_row.k == 3].all(axis=0).tolist() == [False, False, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "shape"),
+    [
+        ("digest", "reuters_digest.npz", (730, 200)),
+        ("newsgroups", "20news_w100.npz", (5000, 100)),
+    ],
+)
+def test_texts(name, file, shape):
+    needs(file)
+    case = cases.load(name, DATA)
+    assert case.values.shape == shape
+    assert case.values.std() == pytest.approx(1.0)
+    assert case.background
+    assert set(case.k) == ({1, 5} if name == "digest" else set(range(1, 7)))
+    assert case.part(30, 20).values.shape == (30, 20)
+
+
+def test_scores_average_densities_not_their_logarithms(monkeypatch):
+    """With two kept draws: held out is log(mean density), training the mean log density."""
+    left = iter([STATES[1], STATES[1], STATES[0], STATES[1]])
+    fake = SimpleNamespace(
+        sweep=lambda rng, seed, state, data: (next(left), 0.0), shown=lambda state: state
+    )
+    monkeypatch.setattr(methods, "sampler", lambda *_: fake)
+    starts = SimpleNamespace(
+        task=SimpleNamespace(seed=0, case=SimpleNamespace(values=VALUES), data=None, hidden=HIDDEN),
+        model=lambda method: None,
+        begin=lambda rng, method: methods.Start(STATES[0], 0.0),
+    )
+    found = methods.run(starts, "Gibbs R-IBP", 4)
+    a, b = densities(STATES[0]), densities(STATES[1])
+    right = np.log(0.5 * (np.exp(a[HIDDEN]) + np.exp(b[HIDDEN]))).mean()
+    assert found.held_out == pytest.approx(right, rel=1e-12)
+    assert abs(found.held_out - 0.5 * (a + b)[HIDDEN].mean()) > 0.01  # the wrong average differs
+    assert found.training == pytest.approx(0.5 * (a + b)[~HIDDEN].mean(), rel=1e-12)
+    assert found.features == 2
+
+
+def test_a_buffet_with_too_many_features_is_stopped(monkeypatch):
+    monkeypatch.setattr(methods, "MOST_FEATURES", 0)
+    case = cases.load("chord, by row", DATA).part(30, 20)
+    found = methods.run(methods.Starts(methods.task(case, "learned", 0)), "Gibbs IBP", 4)
+    assert math.isnan(found.held_out)
+    assert found.features > 0
+
+
+@pytest.mark.parametrize("noise", methods.NOISES)
+def test_buffets_of_texts_begin_with_nothing_or_with_annealing(noise):
+    rng = np.random.default_rng(0)
+    case = cases.Case(rng.normal(size=(30, 6)), np.ones(30, np.int64), 4, background=True)
+    starts = methods.Starts(methods.task(case, noise, 0))
+    assert starts.begin(rng, "Gibbs IBP").state.rows.shape == (30, 0)
+    q = starts.begin(rng, "variational IBP").state.q
+    assert q.nu.shape == (30, 4)
+    if noise == "fixed":
+        np.testing.assert_array_equal(q.parameters.noise_scale, methods.FIXED_NOISE)
+
+
+def test_numbers_of_the_paper_per_entry():
+    assert text.paper("Gibbs IBP", "chord, by row", "held_out") == pytest.approx(-2320 / 1332)
+    assert text.paper("hybrid R-IBP", "newsgroups", "training") == pytest.approx(-1.449, abs=1e-3)
+    assert text.paper("structured R-IBP", "digest", "seconds") is None
+
+
+def test_a_run_of_the_tables(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tables, "QUICK", tables.Scale((1, 0, 0, 0), 2, 30, 12))
+    monkeypatch.setattr(tables, "NOISES", ("learned",))
+    monkeypatch.setattr(methods, "_STARTS", 1)
+    arguments = ["--quick", "--out", str(tmp_path), "--data", str(DATA)]
+    tables.main(arguments)
+    first = json.loads((tmp_path / "results.json").read_text())
+    assert len(first["numbers"]) == 1 + len(methods.METHODS)
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "tables.md", "scores.png"}
+    shown = (tmp_path / "tables.md").read_text()
+    assert "| no features |" in shown
+    assert "not run [-1.5" in shown
+    capsys.readouterr()
+    tables.main(arguments)
+    assert capsys.readouterr().out == ""  # nothing was left to run
+
+
+# Features that are known
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "shape", "features"),
+    [
+        ("mix", "reuters_mix.npz", (1070, 200), 13),
+        ("digest", "reuters_digest.npz", (730, 1713), 17),
+        ("emotions", "emotions.npz", (593, 72), 6),
+        ("medical", "medical.npz", None, None),
+    ],
+)
+def test_real_cases(name, file, shape, features):
+    needs(file)
+    case = real_cases.load(name, DATA)
+    assert case.k.min() >= 1
+    assert case.positive.min() >= 0
+    assert (case.word_counts is None) == (name == "emotions")
+    if name == "medical":
+        assert case.rows.sum(axis=0).min() > 5
+    else:
+        assert case.data.shape == shape
+        assert case.rows.shape[1] == features
+
+
+def test_everybody_gives_rows_with_the_right_counts():
+    case = real_cases.load("chords", DATA).part(40, 30)
+    for name, run in real_methods.METHODS.items():
+        for who, rows in run(case, 0, 2).rows.items():
+            if who != "IBP, Gibbs":
+                np.testing.assert_array_equal(rows.sum(axis=1), case.k, err_msg=name)
+            assert who in real_methods.NAMES
+    words = np.random.default_rng(0).poisson(1.0, size=(12, 5)).astype(float)
+    truth = np.eye(12, 3, dtype=np.int8) + np.eye(12, 3, k=-5, dtype=np.int8)
+    truth[~truth.any(axis=1), 0] = 1
+    found = real_methods.poisson(real_cases.Case(words, truth, True, words), 0, 2)
+    assert found.rows["R-IBP, Poisson"].sum(axis=1).tolist() == truth.sum(axis=1).tolist()
+
+
+def test_scikit_learn_finds_features_that_are_easy():
+    rng = np.random.default_rng(1)
+    truth = (rng.random((200, 4)) < 0.4).astype(np.int8)
+    truth[~truth.any(axis=1), 0] = 1
+    parts = np.kron(np.eye(4), np.ones(5))
+    case = real_cases.Case(truth @ parts + 0.05 * rng.random((200, 20)), truth, background=False)
+    for run in (real_methods.nmf, real_methods.dictionary, real_methods.factors):
+        ((name, rows),) = run(case, 0, 0).rows.items()
+        assert f1(rows, truth) > 0.95, name
+    (rows,) = real_methods.chance(case, 0, 0).rows.values()
+    assert f1(rows, truth) < 0.7
+
+
+def test_features_that_come_and_go_are_matched():
+    draws = [np.array([[1, 0], [1, 0], [0, 1]]), np.array([[0, 1], [0, 1], [1, 0]])]
+    assert real_methods._aligned_mean(draws).tolist() == [[0, 1], [0, 1], [1, 0]]
+
+
+def test_a_run_on_chords(tmp_path, monkeypatch):
+    monkeypatch.setattr(real_features, "CASES", ("chords",))
+    monkeypatch.setattr(real_features, "QUICK", real_features.Scale(1, 2, 30, 12))
+    real_features.main(["--quick", "--out", str(tmp_path), "--data", str(DATA)])
+    shown = (tmp_path / "table.md").read_text()
+    assert "| R-IBP, Gibbs | 0." in shown
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "results.json", "table.md", "recovery.png",
+    }  # fmt: skip
+
+
+# Counts that are vague or wrong
+
+
+def possible(what):
+    k = np.array([1, 3, 3])
+    laws = vague_cases.knowledge(what, k, 0, 6)
+    table = laws.log_probs(6) if not what.startswith("learned") else np.zeros((len(laws.laws), 7))
+    return [np.flatnonzero(np.isfinite(table[at])).tolist() for at in laws.index]
+
+
+def test_what_is_said_of_counts():
+    assert possible("exact") == [[1], [3], [3]]
+    assert possible("plus or minus 1") == [[0, 1, 2], [2, 3, 4], [2, 3, 4]]
+    assert possible("plus or minus 2") == [[0, 1, 2, 3], [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]
+    assert possible("window off by one") == [[1, 2, 3], [3, 4, 5], [3, 4, 5]]
+    assert possible("one too many") == [[2], [4], [4]]
+    assert possible("wrong by one")[0] == [2]
+    assert all(one in ([2], [4]) for one in possible("wrong by one")[1:])
+    assert len(vague_cases.knowledge("learned", np.array([1, 3]), 0, 6).laws) == 1
+    assert len(vague_cases.knowledge("learned by group", np.array([1, 3]), 0, 6).laws) == 2
+
+
+def test_a_run_with_vague_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(vague_counts, "QUICK", vague_counts.Scale((1, 0, 0), 2, 40))
+    vague_counts.main(["--quick", "--out", str(tmp_path), "--data", str(DATA)])
+    found = json.loads((tmp_path / "results.json").read_text())["numbers"]
+    assert found["chords | exact | 0"]["right counts"] == 1.0
+    assert found["chords | one too many | 0"]["right counts"] == 0.0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "results.json", "table.md", "knowledge.png",
+    }  # fmt: skip
+    assert vague_counts._order(vague_counts.Scale())[-1] == ("mix", "learned", 2)
+
+
+# Pages
+
+
+@pytest.mark.parametrize("name", ["tables", "real_features", "vague_counts"])
+def test_pages_show_pictures_and_tables(name):
+    page = (ROOT / "docs" / "evaluation" / f"{name}.md").read_text()
+    results = ROOT / "experiments" / name / "results"
+    for shown in (*results.glob("*.png"), *results.glob("*.md")):
+        assert f"../../experiments/{name}/results/{shown.name}" in page
+    stored = json.loads((results / "results.json").read_text())
+    assert not stored["quick"]
+    assert "seconds" not in json.dumps(stored["numbers"])

@@ -1,0 +1,291 @@
+"""Shards on a Dask cluster of real processes: same bits, and what happens when things go wrong."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scale_cases import ROWS, assert_same_draws, features
+from test_same_bits import assert_same, in_memory, in_shards
+
+import ribp
+from ribp import counts
+from ribp.errors import InputError, StorageError
+from ribp.likelihoods import LinearGaussian
+from ribp.model import Model
+from ribp.scale import fit as scale_fit
+from ribp.scale.in_process import InProcess
+from ribp.scale.source import FileSource, npy_source
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+from ribp.scale import dask_runner  # noqa: E402
+from ribp.scale.dask_runner import DaskKeeper, connect  # noqa: E402
+
+pytestmark = [
+    pytest.mark.jit,
+    pytest.mark.filterwarnings("ignore"),  # of Dask, when processes die or ports are taken
+]
+UNEVEN = ((1000, 2500, 5500), (3, 1))
+FOLDER = str(Path(__file__).parent)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Give a cluster of three workers."""
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as found:
+        found.wait_for_workers(3)
+        yield found
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 3])
+@pytest.mark.parametrize("name", ["background, missing", "counts, missing"])
+def test_shards_on_workers_change_nothing(client, name, n_shards):
+    def keeper(values):
+        return DaskKeeper.of_array(da.from_array(values, chunks=UNEVEN), client, n_shards=n_shards)
+
+    assert_same(in_memory(name), in_shards(name, keeper))
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_the_number_of_workers_changes_nothing(n_workers):
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as few,
+        distributed.Client(few) as client,
+    ):
+        found = in_shards(
+            "gaussian",
+            lambda values: DaskKeeper.of_array(da.from_array(values, chunks=UNEVEN), client),
+        )
+    assert_same(in_memory("gaussian"), found)
+
+
+def test_rows_that_are_taken_in_and_handed_out_again_are_the_same(client, monkeypatch):
+    monkeypatch.setattr(dask_runner, "_RENEW", 2)
+    found = in_shards("gaussian", lambda values: DaskKeeper.of_array(da.from_array(values), client))
+    assert_same(in_memory("gaussian"), found)
+
+
+@pytest.mark.parametrize("when", [1, 4])
+def test_a_worker_that_is_killed_is_replaced(client, when):
+    """Its shard is made again from the data, sweep by sweep, elsewhere."""
+
+    class Deadly(DaskKeeper):
+        def sweep(self, order):
+            found = super().sweep(order)
+            if order.number == when:
+                where = self.client.who_has(self._rows[-1])[self._rows[-1].key]
+                pid = self.client.run(os.getpid, workers=list(where))
+                os.kill(next(iter(pid.values())), signal.SIGKILL)
+            return found
+
+    found = in_shards(
+        "background, missing",
+        lambda values: Deadly.of_array(da.from_array(values, chunks=UNEVEN), client),
+    )
+    assert_same(in_memory("background, missing"), found)
+
+
+DRIVER = """
+import sys
+sys.path.insert(0, {folder!r})
+import conftest, ribp.running.run as run
+from test_dask import model_of, PLAN
+from ribp.mcmc import sampled_start
+from ribp.scale import fit, sampler
+from ribp.scale.dask_runner import DaskKeeper, connect
+from ribp.scale.source import npy_source
+run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 2
+sampled_start.SAMPLE = 150
+sampled_start.best_start = conftest.quick_start
+keeper = DaskKeeper.of_source(npy_source({data!r}), connect({address!r}))
+fit.fit(model_of(), keeper, keeper.survey(), checkpoint={run!r}, **PLAN)
+"""
+PLAN = {"n_chains": 2, "n_warmup": 3, "n_draws": 300, "thin": 50, "seed": 4, "progress": False}
+
+
+def model_of():
+    law = counts.as_row_counts(counts.uniform(1, 2), ROWS)
+    return Model(law, 4, LinearGaussian())
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "data.npy", features()[0])
+    return tmp_path / "data.npy"
+
+
+def test_a_driver_that_is_killed_resumes(few, cluster, client, file, tmp_path):
+    keeper = InProcess(npy_source(file))
+    whole = scale_fit.fit(model_of(), keeper, keeper.survey(), **PLAN)
+    run, address = tmp_path / "run", cluster.scheduler_address
+    code = DRIVER.format(folder=FOLDER, data=str(file), address=address, run=str(run))
+    driver = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 120
+    while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
+        assert driver.poll() is None
+        time.sleep(0.02)
+    driver.send_signal(signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL
+    assert not list(run.glob("chain-1-draws-*"))  # it was not done
+    fresh = DaskKeeper.of_source(npy_source(file), client)
+    assert_same_draws(whole, scale_fit.resume(run, fresh, fresh.survey(), progress=False))
+
+
+def test_an_estimator_takes_a_dask_array(few, client):
+    values, _ = features(share=0.05)
+    settings = {"max_features": 4, "n_chains": 1, "n_warmup": 2, "n_draws": 6}
+    settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
+    here = ribp.RestrictedIBP("gibbs-rows", **settings).fit(values)
+    there = ribp.RestrictedIBP("gibbs-rows", **settings).fit(da.from_array(values, chunks=UNEVEN))
+    assert_same_draws(here.result_, there.result_)
+    np.testing.assert_array_equal(here.row_probs_, there.row_probs_)
+    with pytest.raises(InputError, match="gibbs-rows"):
+        ribp.RestrictedIBP("gibbs", **settings).fit(da.from_array(values))
+
+
+def test_stochastic_reads_a_dask_array_from_a_file():
+    values, _ = features(400)
+    settings = {"max_features": 4, "n_chains": 1, "n_warmup": 1, "n_draws": 2}
+    settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
+    here = ribp.RestrictedIBP("stochastic", **settings).fit(values)
+    there = ribp.RestrictedIBP("stochastic", **settings).fit(da.from_array(values, chunks=100))
+    assert_same_draws(here.result_, there.result_)
+
+
+# What is refused
+
+
+def test_workers_with_other_versions(client):
+    other = dask_runner.versions() | {"numpy": "1.0.0"}
+
+    def pretend(found):
+        from ribp.scale import dask_runner
+
+        dask_runner.versions = lambda: found
+
+    def honest():
+        import importlib
+
+        from ribp.scale import dask_runner
+
+        importlib.reload(dask_runner)
+
+    worker = next(iter(client.nthreads()))
+    client.run(pretend, other, workers=[worker])
+    try:
+        with pytest.raises(InputError, match=r"numpy 1\.0\.0 instead of") as caught:
+            DaskKeeper.of_array(da.zeros((10, 2)), client)
+        assert worker in str(caught.value)
+    finally:
+        client.run(honest, workers=[worker])
+
+
+def test_a_scheduler_that_does_not_answer():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        with pytest.raises(InputError, match="within 1 seconds"):
+            connect(address, patience=1.0)
+        assert time.monotonic() - began < 15
+    with pytest.raises(InputError, match="scheduler"):
+        connect(address, patience=1.0)  # nobody listens any more
+    with pytest.raises(InputError, match="scheduler"):
+        connect("nonsense://here", patience=1.0)
+
+
+def test_a_scheduler_without_workers():
+    with (
+        distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=None) as none,
+        distributed.Client(none) as client,
+        pytest.raises(InputError, match="worker within"),
+    ):
+        DaskKeeper.of_array(da.zeros((10, 2)), client, patience=0.5)
+
+
+BAD = {
+    "text": da.from_array(np.array([["a", "b"]])),
+    "one axis": da.zeros(5),
+    "no rows": da.zeros((0, 3)),
+    "unknown size": da.from_array(np.arange(6.0).reshape(3, 2))[da.from_array(np.ones(3, bool))],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_arrays_that_are_no_matrix(client, name):
+    with pytest.raises(InputError, match=r"^X "):
+        DaskKeeper.of_array(BAD[name], client)
+
+
+def test_infinite_entries_and_files_that_workers_cannot_read(client, file):
+    values = features()[0]
+    values[5000, 2] = np.inf
+    with pytest.raises(InputError, match="row 5000, column 2"):
+        DaskKeeper.of_array(da.from_array(values), client).survey()
+    source = FileSource("/nowhere/data.npy", 128, "<f8", ROWS, 4)
+    with pytest.raises(StorageError, match=r"nowhere.*rows"):
+        DaskKeeper.of_source(source, client).survey()
+    keeper = DaskKeeper.of_source(npy_source(file), client)
+    short = Model(counts.as_row_counts(counts.exactly(1), 5), 4, LinearGaussian())
+    with pytest.raises(InputError, match="one law for each"):
+        scale_fit.fit(short, keeper, keeper.survey())
+
+
+# Encrypted
+
+
+def certificate(folder):
+    """Make a key and a certificate that vouches for itself."""
+    key, signed = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+         "/CN=ribp", "-keyout", key, "-out", signed],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return {"tls_ca_file": str(signed)} | {
+        f"tls_{role}_{kind}": str(path)
+        for role in ("client", "scheduler", "worker")
+        for kind, path in (("key", key), ("cert", signed))
+    }
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_cluster_with_tls(tmp_path):
+    security = distributed.Security(require_encryption=True, **certificate(tmp_path))
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None,
+        protocol="tls://", security=security,
+    ) as secret:  # fmt: skip
+        assert secret.scheduler_address.startswith("tls://")
+        with connect(secret.scheduler_address, security=security) as client:
+            found = in_shards(
+                "gaussian", lambda values: DaskKeeper.of_array(da.from_array(values), client), 2
+            )
+        with pytest.raises(InputError, match="certificates"):
+            connect(secret.scheduler_address, patience=2.0)
+    assert_same(in_memory("gaussian", 2), found)
+
+
+def test_without_dask_an_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"ribp\[dask\]"):
+        connect()
