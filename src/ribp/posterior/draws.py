@@ -23,7 +23,14 @@ from ribp.posterior.align import Alignment, align
 from ribp.posterior.kept import array, kept
 from ribp.posterior.modes import modes
 
-__all__ = ["Draws", "aligned_draws", "draws", "unaligned_draws"]
+__all__ = [
+    "Draws",
+    "aligned_draws",
+    "aligned_row_probs",
+    "draws",
+    "features_in_use",
+    "unaligned_draws",
+]
 
 _PART = 2**14  # rows
 
@@ -48,32 +55,53 @@ class Draws(NamedTuple):
         """Return the rows of one draw, shape (rows, features)."""
         return unpack_rows(self.rows[at], self.log_odds.shape[1])
 
-    def used(self, at: int) -> BoolArray:
-        """Return which features some row of one draw has."""
-        packed = np.bitwise_or.reduce(self.rows[at], axis=0)
-        return unpack_rows(packed, self.log_odds.shape[1]).astype(np.bool_)
+    def row_probs(self) -> FloatArray:
+        """Return the share of draws in which each row has each feature, (rows, features)."""
+        total = np.zeros((self.rows.shape[1], self.log_odds.shape[1]), np.int64)
+        for at in range(len(self.rows)):
+            total += self.unpacked(at)
+        return total / len(self.rows)
 
-    def row_probs(
-        self, features: IntArray | None = None, dtype: type[np.floating[Any]] = np.float64
-    ) -> NDArray[Any]:
-        """Return the share of draws in which each row has each feature, (rows, features).
 
-        Parameters
-        ----------
-        features
-            Which features; all if None.
-        dtype
-            Of the shares.
-        """
-        at = np.arange(self.log_odds.shape[1]) if features is None else features
-        n_draws, n_rows = self.rows.shape[:2]
-        found = np.empty((n_rows, at.size), dtype)
-        for part in _parts(n_rows):
-            total = np.zeros((part.stop - part.start, at.size), np.int64)
-            for packed in self.rows[:, part]:
-                total += unpack_rows(packed, self.log_odds.shape[1])[:, at]
-            found[part] = total / n_draws
-        return found
+def aligned_row_probs(
+    tree: xr.DataTree,
+    alignment: Alignment,
+    features: IntArray,
+    dtype: type[np.floating[Any]] = np.float64,
+) -> NDArray[Any]:
+    """Return the share of draws in which each row has some features, a few rows at a time.
+
+    Parameters
+    ----------
+    tree, alignment
+        A result, and the order of its features.
+    features
+        Which places of that order.
+    dtype
+        Of the shares.
+
+    Returns
+    -------
+    Shape (rows, features).
+    """
+    all_kept = kept(tree)
+    n_rows, n_features = all_kept.shape[2:]
+    order = alignment.order[:, :, features]
+    found = np.empty((n_rows, features.size), dtype)
+    for part in _parts(n_rows):
+        total = np.zeros((part.stop - part.start, features.size), np.int64)
+        for at, draw in np.ndindex(order.shape[:2]):
+            packed = all_kept.rows[alignment.chains[at], draw, part]
+            total += unpack_rows(packed, n_features)[:, order[at, draw]]
+        found[part] = total / (order.shape[0] * order.shape[1])
+    return found
+
+
+def features_in_use(tree: xr.DataTree, alignment: Alignment) -> BoolArray:
+    """Return which features some row has, in the draws of an alignment, (draws, features)."""
+    active = kept(tree).active[list(alignment.chains)]
+    found = np.take_along_axis(active, alignment.order, axis=2)
+    return np.asarray(found.reshape(-1, found.shape[2]))
 
 
 def _parts(n_rows: int) -> list[slice]:
@@ -126,14 +154,17 @@ def aligned_draws(
     counts: RowCounts | None,
     alignment: Alignment,
     max_draws: int | None = None,
+    *,
+    with_rows: bool = True,
 ) -> Draws:
-    """Return the draws of the chains of an alignment."""
+    """Return the draws of the chains of an alignment; without rows if nobody needs them."""
     all_kept = kept(tree)
     at_chain, at_draw = _spaced(alignment.order.shape[:2], max_draws)
     chain, order = np.array(alignment.chains)[at_chain], alignment.order[at_chain, at_draw]
     features = all_kept.components[chain[:, None], at_draw[:, None], order]
     log_odds = all_kept.log_odds[chain[:, None], at_draw[:, None], order]
-    rows = np.empty((chain.size, *all_kept.rows.shape[2:]), np.uint8)
+    n_rows, width = all_kept.rows.shape[2:]
+    rows = np.empty((chain.size, n_rows if with_rows else 0, width), np.uint8)
     for place, (c, d) in enumerate(zip(chain.tolist(), at_draw.tolist(), strict=True)):
         for part in _parts(rows.shape[1]):
             z = unpack_rows(all_kept.rows[c, d, part], all_kept.shape[3])

@@ -16,10 +16,10 @@ of the fit had are left out.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.base import Data, RowLaws
@@ -80,7 +80,7 @@ def weigh_rows(
     with ThreadPoolExecutor(n_jobs) as pool:
         found = list(pool.map(given, range(len(draws.parameters))))
     by_draw = np.array([one.log_density for one in found])
-    log_density = logsumexp(by_draw, axis=0)
+    log_density = reduce(np.logaddexp, by_draw)  # NumPy's sums depend on the number of rows
     weights = np.exp(by_draw - np.where(np.isfinite(log_density), log_density, 0.0))
     errors = np.array([one.standard_error for one in found])
     probs = np.zeros((len(which), draws.log_odds.shape[1]))
@@ -88,7 +88,7 @@ def weigh_rows(
         probs += np.where(weight[:, None] > 0, weight[:, None] * one.probs, 0.0)
     return NewRows(
         log_density - np.log(len(found)),
-        np.sqrt(np.square(weights * errors).sum(axis=0)),
+        np.sqrt(reduce(np.add, np.square(weights * errors))),
         probs,
         by_draw,
     )
