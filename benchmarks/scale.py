@@ -1,4 +1,4 @@
-"""Many rows: seconds a sweep against rows, memory against data, and Dask against threads.
+"""Many rows: seconds a sweep against rows, and memory against data.
 
 A million rows of 100 columns and 50 features, 0.8 GB, are written to a temporary file; the fit
 from it runs in a process of its own, from the search to the attributes, and its whole resident
@@ -40,10 +40,7 @@ quick = Schedule(steps=5, steps_alone=10, growing_sweeps=3)
 sampled_start.best_start = lambda *given, **named: best_start(
     *given[:3], 1, **(named | {{"schedule": quick}})
 )
-X = np.load({path!r}, mmap_mode="r")
-if {memory}:
-    X = np.array(X)
-before = X.nbytes
+X = np.load({path!r}, mmap_mode=None if {memory} else "r")
 model = ribp.RestrictedIBP("gibbs-rows", max_features={features}, counts={law!r}, n_chains=2,
     n_warmup=2, n_draws=6, random_state=0, progress=False)
 began = time.perf_counter()

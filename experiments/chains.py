@@ -18,7 +18,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import BoolArray, Data, Rows
 from ribp.mcmc import gibbs, gibbs_rows, rows_buffet
-from ribp.mcmc.start import best_start
+from ribp.mcmc.start import Schedule, best_start
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 from ribp.threads import one_blas_thread
@@ -45,18 +45,21 @@ def chain(
     n_sweeps: int,
     *,
     n_starts: int = 2,
+    grow: bool = True,
     values: FloatArray | None = None,
     hidden: BoolArray | None = None,
 ) -> Found:
     """Run one chain and keep the second half of its sweeps.
 
-    Features are integrated out for Gaussian data and kept for counts. `values` are the data
-    with the entries that are `hidden` from the chain.
+    Features are integrated out for Gaussian data and kept for counts. Without `grow` no start is
+    made of an unrestricted buffet. `values` are the data with the entries that are `hidden` from
+    the chain.
     """
     began, rng = time.process_time(), np.random.default_rng(seed)
     update = gibbs.update if isinstance(model.likelihood, LinearGaussian) else gibbs_rows.update
+    schedule = Schedule() if grow else Schedule(heats=())
     with one_blas_thread():
-        state = first = best_start(rng, model, data, n_starts)
+        state = first = best_start(rng, model, data, n_starts, schedule)
         key, n_kept = kernel_seed(rng), n_sweeps - n_sweeps // 2
         probs, used = np.zeros(state.rows.shape), 0.0
         held_out = np.full(0 if hidden is None else int(hidden.sum()), -np.inf)

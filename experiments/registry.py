@@ -36,10 +36,10 @@ EXPERIMENTS = {
     ),
     "real_features": Experiment(
         "Known features of real data: R-IBP, IBP and scikit-learn",
-        20,
+        5,
         ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz"),
     ),
-    "vague_counts": Experiment("Counts that are vague, wrong or unknown", 10, ("reuters_mix.npz",)),
+    "vague_counts": Experiment("Counts that are vague, wrong or unknown", 5, ("reuters_mix.npz",)),
 }
 
 

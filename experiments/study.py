@@ -15,18 +15,23 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from experiments.shared import parser, write_results
+from experiments import shared
 
 _BETWEEN = " | "
 
 
-def options(name: str, arguments: Sequence[str] | None, *, data: bool = True) -> argparse.Namespace:
-    """Return the options of a study, and make its folder."""
-    made = parser(name, data=data)
+def parser(name: str) -> argparse.ArgumentParser:
+    """Return the options of a study."""
+    made = shared.parser(name, data=True)
     made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
-    found = made.parse_args(arguments)
-    found.out.mkdir(parents=True, exist_ok=True)
-    return found
+    return made
+
+
+def parse(made: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return what was asked for, and make the folder for what is found."""
+    given = made.parse_args(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    return given
 
 
 class Study:
@@ -61,7 +66,7 @@ class Study:
         shown = ", ".join(f"{k} {v:.3f}" for k, v in numbers.items() if isinstance(v, float))
         self._console.print(f"{name}: {shown}, {seconds:.1f} s", highlight=False)
         minutes = self._before + (time.perf_counter() - self._began) / 60
-        write_results(
+        shared.write_results(
             self.options,
             seeds=sorted({int(one.split(_BETWEEN)[-1]) for one in self.numbers}),
             setting=self.setting,

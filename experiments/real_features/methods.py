@@ -60,9 +60,15 @@ def _model(case: Case, n_features: int, *, poisson: bool = False) -> Model:
     return Model(counts, n_features, _gaussian(case))
 
 
-def _gaussian(case: Case) -> LinearGaussian:
-    """Return noise of its own for every column: the library's default."""
-    return LinearGaussian(background=case.background, noise_variance=float(case.data.var()))
+def _gaussian(case: Case, *, shared: bool = False) -> LinearGaussian:
+    """Return noise of its own for every column, the library's default, or one for all."""
+    variance = float(case.data.var())
+    return LinearGaussian(
+        shared=shared,
+        background=case.background,
+        noise_variance=variance,
+        feature_variance=variance if shared else 1.0,
+    )
 
 
 def _run(case: Case, seed: int, n_sweeps: int, times: int) -> tuple[Model, Found]:
@@ -91,6 +97,14 @@ def twice(case: Case, seed: int, n_sweeps: int) -> Answer:
     """Gibbs sampling with twice as many features as there are."""
     _, found = _run(case, seed, n_sweeps, 2)
     return Answer({"R-IBP, twice the features": largest(found.row_probs, case.k)}, found.seconds)
+
+
+def shared(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Gibbs sampling with one noise scale for all columns, as in the paper."""
+    counts = as_row_counts(case.k, len(case.rows))
+    model = Model(counts, case.rows.shape[1], _gaussian(case, shared=True))
+    found = chain(seed, model, as_data(case.data), n_sweeps)
+    return Answer({"R-IBP, one noise": largest(found.row_probs, case.k)}, found.seconds)
 
 
 def poisson(case: Case, seed: int, n_sweeps: int) -> Answer:
@@ -184,19 +198,8 @@ METHODS: dict[str, Method] = {
     "dictionary": dictionary,
     "factors": factors,
     "restricted": restricted,
+    "shared": shared,
     "poisson": poisson,
     "buffet": buffet,
     "twice": twice,
 }
-NAMES = (
-    "R-IBP, Gibbs",
-    "R-IBP, twice the features",
-    "R-IBP, structured",
-    "R-IBP, Poisson",
-    "IBP, Gibbs",
-    "IBP, Gibbs, k largest",
-    "NMF",
-    "dictionary learning",
-    "factor analysis",
-    "chance",
-)

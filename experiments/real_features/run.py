@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from experiments.chains import MOST_FEATURES
 from experiments.real_features.cases import NAMES as CASES
 from experiments.real_features.cases import Case, load
-from experiments.real_features.methods import METHODS, NAMES, Answer
+from experiments.real_features.methods import METHODS, Answer
 from experiments.shared import BLUE, GREEN, GREY, ORANGE, save
-from experiments.study import Study, median, options
+from experiments.study import Study, median, parse, parser
 from ribp.checks import FloatArray
 from ribp.testing.recovery import f1, feature_f1
 
@@ -38,7 +38,7 @@ QUICK = Scale(1, 6, 70, 40)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what has not been run yet and write it to a folder."""
-    given = options("real_features", arguments)
+    given = parse(parser("real_features"), arguments)
     scale = QUICK if given.quick else Scale()
     study = Study(given, {k: v for k, v in scale._asdict().items() if k != "n_seeds"})
     for seed in range(scale.n_seeds):
@@ -68,15 +68,20 @@ def _numbers(case: Case, found: Answer) -> dict[str, float]:
     return numbers
 
 
-def _who(name: str) -> str:
-    """Return the run that a line of the table comes from."""
-    runs = {
-        "R-IBP, Gibbs": "restricted", "R-IBP, structured": "restricted", "NMF": "nmf",
-        "R-IBP, twice the features": "twice", "R-IBP, Poisson": "poisson", "IBP, Gibbs": "buffet",
-        "IBP, Gibbs, k largest": "buffet", "dictionary learning": "dictionary",
-        "factor analysis": "factors", "chance": "chance",
-    }  # fmt: skip
-    return runs[name]
+RUNS = {
+    "R-IBP, Gibbs": "restricted",
+    "R-IBP, one noise": "shared",
+    "R-IBP, twice the features": "twice",
+    "R-IBP, structured": "restricted",
+    "R-IBP, Poisson": "poisson",
+    "IBP, Gibbs": "buffet",
+    "IBP, Gibbs, k largest": "buffet",
+    "NMF": "nmf",
+    "dictionary learning": "dictionary",
+    "factor analysis": "factors",
+    "chance": "chance",
+}
+"""Lines of the table, and the run that each comes from."""
 
 
 def _write(path: Path, study: Study) -> None:
@@ -89,17 +94,21 @@ def _write(path: Path, study: Study) -> None:
             f"| | {' | '.join(CASES)} |",
             "| --- |" + " --- |" * len(CASES),
         ]
-        for name in NAMES:
-            cells = [_cell(study.values(c, _who(name), of=name + ending)) for c in CASES]
+        for name in RUNS:
+            cells = [_cell(study.values(c, RUNS[name], of=name + ending)) for c in CASES]
             lines.append(f"| {name} | {' | '.join(cells)} |")
         lines.append("")
     runs = [f"{case} {study.values(case, 'restricted', of='seconds').size}" for case in CASES]
     path.write_text("\n".join([*lines, f"Seeds: {', '.join(runs)}."]) + "\n")
 
 
+def _stopped(values: FloatArray) -> bool:
+    """Return whether there were runs, and none to its end."""
+    return bool(values.size) and not np.isfinite(values).any()
+
+
 def _cell(values: FloatArray) -> str:
-    stopped = values.size and not np.isfinite(values).any()
-    return f"over {MOST_FEATURES} features" if stopped else median(values)
+    return f"over {MOST_FEATURES} features" if _stopped(values) else median(values)
 
 
 def _colour(name: str) -> str:
@@ -113,13 +122,15 @@ def _draw(path: Path, study: Study) -> None:
     figure = Figure(figsize=(11.5, 3.9), layout="constrained")
     axes = figure.subplots(1, len(CASES), sharey=True, squeeze=False)[0]
     for ax, case in zip(axes, CASES, strict=True):
-        for at, name in enumerate(NAMES):
-            v = study.values(case, _who(name), of=name)
+        for at, name in enumerate(RUNS):
+            v = study.values(case, RUNS[name], of=name)
+            if _stopped(v):
+                ax.text(0.03, at, f"over {MOST_FEATURES} features", va="center", fontsize=8)
             ax.plot(v, [at] * v.size, "o", color=_colour(name), ms=5, alpha=0.7)
         ax.set(title=case, xlim=(0, 1.03), xlabel="F1")
         ax.grid(color="0.92")
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set(yticks=range(len(NAMES)), yticklabels=NAMES, ylim=(len(NAMES) - 0.5, -0.5))
+    axes[0].set(yticks=range(len(RUNS)), yticklabels=list(RUNS), ylim=(len(RUNS) - 0.5, -0.5))
     save(figure, path)
 
 

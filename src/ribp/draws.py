@@ -120,7 +120,7 @@ def record_warmup(state: Recordable, log_joint: float) -> dict[str, Any]:
 
 def pack_rows(rows: NDArray[np.int8]) -> NDArray[np.uint8]:
     """Return 0/1 rows (..., features) as bits, shape (..., bytes)."""
-    return np.packbits(rows != 0, axis=-1, bitorder="little")
+    return np.packbits(rows, axis=-1, bitorder="little")
 
 
 def unpack_rows(packed: NDArray[np.uint8], n_features: int) -> NDArray[np.int8]:

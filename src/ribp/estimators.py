@@ -32,6 +32,7 @@ from ribp.likelihoods.door import as_data
 from ribp.likelihoods.moments import MANY, Moments, moments
 from ribp.mcmc import capacity, sampled_start
 from ribp.model import Model
+from ribp.posterior.draws import aligned_draws, aligned_row_probs, features_in_use
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.results.settings import AnyModel
@@ -180,8 +181,11 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _describe(self) -> None:
         """Set the attributes that describe the main mode."""
-        alignment, draws = self.result_.alignment, self.result_.draws()
-        known = np.array(self.result_.model.likelihood.known)
+        tree, alignment = self.result_.tree, self.result_.alignment
+        likelihood: Any = self.result_.model.likelihood
+        draws = aligned_draws(tree, likelihood, None, alignment, with_rows=False)
+        each_used = features_in_use(tree, alignment)
+        known = np.array(likelihood.known)
         in_use = alignment.in_use.mean(axis=0)
         in_use[: len(known)] = 1.0
         self._kept = np.flatnonzero(in_use >= _IN_USE)
@@ -189,18 +193,20 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         components = np.zeros((self._kept.size, self.n_features_in_))
         background = np.zeros(self.n_features_in_)
         for at, given in enumerate(draws.parameters):
-            used = draws.used(at)[self._kept]
+            used = each_used[at, self._kept]
             uses += used
             weights += used * expit(draws.log_odds[at, self._kept])
             components += used[:, None] * given.features[self._kept]
             background += given.background
         uses = np.maximum(uses, 1.0)
-        n_rows = draws.rows.shape[1]
-        self.row_probs_ = draws.row_probs(self._kept, np.float32 if n_rows > MANY else np.float64)
+        many = self.result_.settings["n_rows"] > MANY
+        self.row_probs_ = aligned_row_probs(
+            tree, alignment, self._kept, np.float32 if many else np.float64
+        )
         self.weights_ = weights / uses
         self.components_ = components / uses[:, None]
         self.components_[: len(known)] = known.reshape(-1, self.n_features_in_)
-        self.background_ = background / len(draws.rows)
+        self.background_ = background / len(draws.parameters)
         self._n_features_out = int(self._kept.size)
 
     def _data(self, X: Any, *, reset: bool) -> tuple[Data, Sequence[str] | None]:
@@ -667,6 +673,8 @@ def _found(result: Result) -> CountLaw | RowCounts:
     """Return the count laws of a fit, those that were learned at their posterior mean."""
     assert isinstance(result.model, Model)
     counts = result.model.counts
+    if not any(hasattr(law, "draw_table") for law in counts.laws):
+        return counts.laws[0] if len(counts.laws) == 1 else counts
     probs = result.count_probs()
     laws = [
         table(probs[at]) if hasattr(law, "draw_table") else law

@@ -127,7 +127,7 @@ def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
     pl = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
     pl.DataFrame({"id": ["x", "y"], "a": [1.5, None], "k": [3, 4]}).write_parquet(path)
-    asked, answered = io.BytesIO(json.dumps([str(path), exclude]).encode()), io.BytesIO()
+    asked, answered = io.BytesIO(json.dumps([str(path), exclude, None]).encode()), io.BytesIO()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=asked))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=answered))
     parquet_files.answer()

@@ -395,6 +395,20 @@ def test_notebooks_can_show_a_figure(result):
     assert plots.activity(result).figure._repr_png_().startswith(b"\x89PNG")
 
 
+def test_many_rows_are_all_there_although_features_are_matched_by_some(monkeypatch):
+    from ribp.plots.reading import row_probs
+    from ribp.posterior import kept
+
+    all_rows = row_probs(made(TRUTH, COMPONENTS), np.arange(4))
+    monkeypatch.setattr(kept, "_MOST_ROWS", 20)
+    result = made(TRUTH, COMPONENTS)
+    assert result.alignment.activity.shape[1] == 20
+    some = row_probs(result, np.arange(4))  # features that are equally popular may change places
+    np.testing.assert_allclose(
+        some[:, np.lexsort(some)], all_rows[:, np.lexsort(all_rows)], atol=1e-12
+    )
+
+
 # Rows rebuilt
 
 

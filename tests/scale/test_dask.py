@@ -118,7 +118,7 @@ sampled_start.best_start = conftest.quick_start
 keeper = DaskKeeper.of_source(npy_source({data!r}), connect({address!r}))
 fit.fit(model_of(), keeper, keeper.survey(), checkpoint={run!r}, **PLAN)
 """
-PLAN = {"n_chains": 2, "n_warmup": 3, "n_draws": 300, "thin": 50, "seed": 4, "progress": False}
+PLAN = {"n_chains": 2, "n_warmup": 3, "n_draws": 90, "thin": 30, "seed": 4, "progress": False}
 
 
 def model_of():

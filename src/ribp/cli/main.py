@@ -84,6 +84,13 @@ def fit(
     draws: Draws = 500,
     holdout: Holdout = 0.0,
     seed: Seed = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Read a .npy or .parquet file in parts, within so much: 1GiB."),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers have the file.")
+    ] = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -93,7 +100,7 @@ def fit(
     options = _options(method, max_features, likelihood, background, chains, warmup, draws)
     run(
         data, out, counts=counts, options=options, holdout=holdout, seed=seed, overwrite=overwrite,
-        as_json=json,
+        as_json=json, memory=memory, scheduler=scheduler,
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from ribp.cli.data_file import (
 from ribp.errors import InputError, StorageError
 
 _PANDAS_INDEX = "__index_level_0__"
+_PART = 2**16  # rows that are written at once
 _CHILD = "from ribp.cli.parquet_files import answer; answer()"
 _ERRORS: dict[str, type[InputError | StorageError]] = {
     "InputError": InputError,
@@ -54,9 +55,26 @@ def polars(path: Path) -> Any:
 
 def read_parquet(path: Path, exclude: Sequence[str] = ()) -> DataFile:
     """Return the table in a Parquet file; columns named in `exclude` are set aside."""
+    answered, numbers = _asked(path, [str(path), list(exclude), None])
+    values = np.frombuffer(bytearray(numbers)).reshape(answered.pop("shape"))
+    return DataFile(path, "parquet", values, **answered)
+
+
+def spool_parquet(path: Path, exclude: Sequence[str], target: Path) -> DataFile:
+    """Write the table in a Parquet file to a .npy file, some rows at a time.
+
+    The table that is returned has names and columns set aside, no rows.
+    """
+    answered, _ = _asked(path, [str(path), list(exclude), str(target)])
+    shape = answered.pop("shape")
+    return DataFile(path, "parquet", np.empty((0, shape[1])), **answered)
+
+
+def _asked(path: Path, question: list[Any]) -> tuple[dict[str, Any], bytes]:
+    """Return what a child answers."""
     if find_spec("polars") is None:
         polars(path)
-    asked = json.dumps([str(path), list(exclude)]).encode()
+    asked = json.dumps(question).encode()
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", _CHILD], input=asked, capture_output=True, check=False
@@ -70,20 +88,22 @@ def read_parquet(path: Path, exclude: Sequence[str] = ()) -> DataFile:
     if "error" in answered:
         name, arguments = answered["error"]
         raise _ERRORS[name](*arguments)
-    values = np.frombuffer(bytearray(numbers)).reshape(answered.pop("shape"))
-    return DataFile(path, "parquet", values, **answered)
+    return answered, numbers
 
 
 def answer() -> None:
     """Be the child: read what standard input asks for, answer on standard output."""
-    name, exclude = json.loads(sys.stdin.buffer.read())
+    name, exclude, target = json.loads(sys.stdin.buffer.read())
     numbers = b""
     told: dict[str, Any]
     try:
-        file = table(Path(name), exclude)
-        told = {key: getattr(file, key) for key in ("dim_names", "row_names", "columns")}
-        told["shape"] = file.values.shape
-        numbers = file.values.tobytes()
+        if target is not None:
+            told = _spooled(Path(name), exclude, Path(target))
+        else:
+            file = table(Path(name), exclude)
+            told = {key: getattr(file, key) for key in ("dim_names", "row_names", "columns")}
+            told["shape"] = file.values.shape
+            numbers = file.values.tobytes()
     except (InputError, StorageError) as error:
         told = {"error": [type(error).__name__, error.args]}
     sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + numbers)
@@ -109,6 +129,42 @@ def table(path: Path, exclude: Sequence[str]) -> DataFile:
         None if index is None else [cell or "" for cell in _cells(frame.to_series(index))],
         {names[j]: _cells(frame.to_series(j)) for j in aside},
     )
+
+
+def _spooled(path: Path, exclude: Sequence[str], target: Path) -> dict[str, Any]:
+    """Write numbers to a file, and return names and columns set aside; names of rows are lost."""
+    pl = polars(path)
+    try:
+        whole = pl.scan_parquet(path)
+        n_rows = int(whole.select(pl.len()).collect().item())
+        first = whole.head(_PART).collect()
+        names = list(first.columns)
+        check_names(path, names)
+        aside = set_aside(path, names, exclude)
+        index = _index(first, aside)
+        data = [j for j in range(len(names)) if j not in aside and j != index]
+        if not n_rows or not data:
+            raise StorageError(path, "has no rows of data", "Name a file with rows and columns.")
+        columns: dict[str, list[str | None]] = {names[j]: [] for j in aside}
+        header = {"descr": "<f8", "fortran_order": False, "shape": (n_rows, len(data))}
+        with target.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, header)
+            for start in range(0, n_rows, _PART):
+                part = whole.slice(start, _PART).collect()
+                values = np.empty((part.height, len(data)))
+                for k, j in enumerate(data):
+                    values[:, k] = _numbers(path, part.to_series(j))
+                file.write(values.data)
+                for j in aside:
+                    columns[names[j]] += _cells(part.to_series(j))
+    except (InputError, StorageError):
+        raise
+    except pl.exceptions.PanicException as error:  # not an Exception
+        raise cannot_read(path, error) from None
+    except Exception as error:  # a damaged file can fail anywhere below, in any way
+        raise cannot_read(path, error) from error
+    shape = (n_rows, len(data))
+    return {"dim_names": [names[j] for j in data], "columns": columns, "shape": shape}
 
 
 def _frame(path: Path) -> Any:

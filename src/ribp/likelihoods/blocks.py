@@ -35,7 +35,7 @@ def blocks(start: int, stop: int) -> list[slice]:
 
 
 def plus(one: Any, other: Any) -> Any:
-    """Return the sum of two arrays or numbers, or of tuples of such, field by field."""
+    """Return the sum of two arrays or numbers, or of NamedTuples of such, by fields."""
     if isinstance(one, tuple):
         return type(one)(*(plus(a, b) for a, b in zip(one, other, strict=True)))
     return one + other

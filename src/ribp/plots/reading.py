@@ -77,7 +77,10 @@ def seldom(result: Result) -> IntArray:
 
 def row_probs(result: Result, at: IntArray) -> FloatArray:
     """Return P(row has the feature) of features at some places, shape (rows, features)."""
-    return np.asarray(result.alignment.activity[:, :, at].mean(axis=0))
+    activity = result.alignment.activity
+    if activity.shape[1] < result.settings["n_rows"]:  # of many rows it has some only
+        return result.draws().row_probs()[:, at]
+    return np.asarray(activity[:, :, at].mean(axis=0))
 
 
 def component(result: Result, place: int) -> Spread:

@@ -10,8 +10,9 @@ worker dies: Dask knows the tasks that led to what was lost, and runs them on an
 so many sweeps the driver takes the packed rows in and hands them out again, so that these chains
 of tasks stay short.
 
-The driver sends a sweep's order once, workers pass it on among themselves, and every shard sends
-back O(log blocks) sums. Data never move, unless a worker dies.
+A worker has one shard, and works on it with all of its threads. The driver sends a sweep's order
+once, workers pass it on among themselves, and every shard sends back a handful of sums. Data never
+move, unless a worker dies.
 
 Versions of Python, ribp, numpy, scipy and numba must be the same everywhere: the driver asks all
 workers at the start, and every task that makes rows checks again, since workers may come later.
@@ -77,9 +78,10 @@ def _differ(here: dict[str, str], worker: str, there: dict[str, str]) -> str:
 
 def _shard(data: Any, span: tuple[int, int], whole: bool = False) -> Shard:
     """Return a shard of a source, or of an array that holds just its rows."""
+    threads = distributed().get_worker().state.nthreads
     if isinstance(data, np.ndarray):
-        return Shard(ArraySource(data), *span, whole=whole, at=span[0])
-    return Shard(data, *span, whole=whole)
+        return Shard(ArraySource(data), *span, whole=whole, at=span[0], n_threads=threads)
+    return Shard(data, *span, whole=whole, n_threads=threads)
 
 
 def _look(expected: dict[str, str], data: Any, span: tuple[int, int]) -> Found:
@@ -186,7 +188,7 @@ def connect(address: str | None = None, *, patience: float = PATIENCE, **options
         raise InputError(
             "scheduler",
             f"must answer within {patience:g} seconds",
-            f"{address}: {error or type(error).__name__}",
+            f"{address}: {str(error) or type(error).__name__}",
             "Check the address, the scheduler and its certificates.",
         ) from None
 
@@ -207,8 +209,8 @@ async def _answer(address: str, patience: float, security: Any) -> None:
     await asyncio.wait_for(ask(), patience)
 
 
-def _checked_workers(client: Any, patience: float) -> dict[str, int]:
-    """Return the workers and their threads, once there is one and all have our versions."""
+def _checked_workers(client: Any, patience: float) -> int:
+    """Return how many workers there are, once there is one and all have our versions."""
     try:
         client.wait_for_workers(1, timeout=patience)
         found = client.run(versions)
@@ -229,7 +231,7 @@ def _checked_workers(client: Any, patience: float) -> dict[str, int]:
                 _differ(here, f"worker {worker}", there),
                 "Install the same versions everywhere.",
             )
-    return {str(worker): int(n) for worker, n in client.nthreads().items()}
+    return len(found)
 
 
 class DaskKeeper:
@@ -244,7 +246,7 @@ class DaskKeeper:
     place
         Makes the data of each of some ranges of rows: futures, or sources that workers can read.
     n_shards
-        None for one a thread of the cluster.
+        None for one a worker, on all of its threads.
     own
         Whether to close the client in the end.
     """
@@ -260,9 +262,9 @@ class DaskKeeper:
         patience: float = PATIENCE,
     ) -> None:
         self.client, self.shape, self._own = client, shape, own
-        workers = _checked_workers(client, patience)
+        n_workers = _checked_workers(client, patience)
         self._versions = versions()
-        self._spans = spans(shape[0], n_shards or sum(workers.values()))
+        self._spans = spans(shape[0], n_shards or n_workers)
         self._data = list(place(self._spans))
         self._whole = False
         self._rows: list[Any] = []

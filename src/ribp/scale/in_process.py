@@ -57,10 +57,17 @@ class Keeper(RowKeeper, Protocol):
 
 
 def spans(n_rows: int, n_shards: int) -> list[tuple[int, int]]:
-    """Return ranges of rows for about so many shards, of about equal size."""
+    """Return ranges of rows for about so many shards, of about equal size.
+
+    Shards begin at multiples of a power of two of groups, a sixteenth of a shard or less: then what
+    they send is a handful of nodes.
+    """
     n_groups = -(-n_rows // GROUP)
-    edges = np.unique(np.linspace(0, n_groups, min(n_shards, n_groups) + 1).astype(int)) * GROUP
-    return [(int(a), min(int(b), n_rows)) for a, b in pairwise(edges)]
+    number = min(n_shards, n_groups)
+    unit = 2 ** max((n_groups // (16 * number)).bit_length() - 1, 0)
+    edges = np.rint(np.linspace(0, n_groups, number + 1) / unit).astype(int) * unit * GROUP
+    edges[-1] = n_rows
+    return [(int(start), int(stop)) for start, stop in pairwise(edges)]
 
 
 def surveyed(shape: tuple[int, int], found: Sequence[Found], squares: Any) -> Survey:

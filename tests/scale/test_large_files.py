@@ -1,0 +1,118 @@
+"""`ribp fit --memory`: files that are read in parts give the draws of files that are read whole."""
+
+import sys
+
+import numpy as np
+import pytest
+from scale_cases import assert_same_draws, features
+
+import ribp as package
+from ribp.cli import parquet_files
+from ribp.cli.large_files import as_bytes, check_memory, is_large
+from ribp.cli.main import main
+from ribp.errors import InputError, StorageError
+
+QUICK = ["--max-features", "4", "--chains", "1", "--warmup", "2", "--draws", "4", "--seed", "1"]
+ROWS = ["--method", "gibbs-rows", *QUICK]
+
+
+@pytest.fixture
+def ribp(monkeypatch, capsys):
+    """Return a function that runs a command and gives code, output and errors."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ribp", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return ended.value.code, out, err
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write the same table in two formats, with counts as a column of one."""
+    pl = pytest.importorskip("polars")
+    values, rows = features(700, share=0.1)
+    np.save(tmp_path / "x.npy", values)
+    np.save(tmp_path / "counts.npy", rows.sum(axis=1).astype(int))
+    frame = pl.DataFrame({f"m{j}": values[:, j] for j in range(values.shape[1])})
+    frame = frame.fill_nan(None).with_columns(k=rows.sum(axis=1).astype(int))
+    frame.write_parquet(tmp_path / "x.parquet", row_group_size=100)
+    return tmp_path
+
+
+def result(run):
+    return package.load(run / "result.nc").result_
+
+
+def test_parquet_is_written_out_part_by_part(files, monkeypatch):
+    monkeypatch.setattr(parquet_files, "_PART", 128)
+    told = parquet_files._spooled(files / "x.parquet", ["k"], files / "copy.npy")
+    np.testing.assert_array_equal(np.load(files / "copy.npy"), np.load(files / "x.npy"))
+    assert told["shape"] == (700, 4)
+    assert told["dim_names"] == ["m0", "m1", "m2", "m3"]
+    assert [int(k) for k in told["columns"]["k"]] == np.load(files / "counts.npy").tolist()
+    (files / "x.parquet").write_bytes((files / "x.parquet").read_bytes()[:-200])
+    with pytest.raises(StorageError, match=r"x\.parquet"):
+        parquet_files.spool_parquet(files / "x.parquet", [], files / "copy.npy")
+
+
+@pytest.mark.jit
+def test_parts_or_whole_is_the_same(few, files, ribp):
+    counts = ["--counts", f"file:{files / 'counts.npy'}", *ROWS]
+    assert ribp("fit", files / "x.npy", "--out", files / "whole", *counts)[0] == 0
+    done = ribp("fit", files / "x.npy", "--out", files / "npy", "--memory", "1GiB", *counts)
+    assert done[0] == 0, done
+    assert_same_draws(result(files / "whole"), result(files / "npy"))
+    column = ["--counts", "column:k", "--memory", "2GB", *ROWS]
+    assert ribp("fit", files / "x.parquet", "--out", files / "parquet", *column)[0] == 0
+    assert_same_draws(result(files / "whole"), result(files / "parquet"))
+    assert not (files / "parquet" / "rows.npy").exists()
+    assert package.load(files / "parquet" / "result.nc").feature_names_in_[0] == "m0"
+    code, _, err = ribp("resume", files / "npy", "--draws", "6")
+    assert code == 0, err
+    assert result(files / "npy").n_draws == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--memory", "1GiB", *QUICK], "gibbs-rows"),
+        (["--memory", "1GiB", "--holdout", "0.1", *ROWS], "holdout"),
+        (["--memory", "plenty", *ROWS], "1GiB"),
+        (["--memory", "10MB", *ROWS], "at least"),
+        (["--memory", "1GiB", "--counts", "column:k", *ROWS], "column"),
+    ],
+)
+def test_what_is_refused(files, ribp, arguments, says):
+    code, _, err = ribp("fit", files / "x.npy", "--out", files / "run", *arguments)
+    assert code in (1, 2)
+    assert says in err
+
+
+def test_text_is_not_read_in_parts(tmp_path, ribp):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    code, _, err = ribp(
+        "fit", tmp_path / "x.csv", "--out", tmp_path / "run", "--memory", "1GiB", *ROWS
+    )
+    assert code == 1
+    assert ".parquet" in err
+
+
+def test_sizes(tmp_path, monkeypatch):
+    assert as_bytes("1GiB") == 2**30
+    assert as_bytes(" 1.5 MB ") == 1_500_000
+    assert as_bytes("77") == 77
+    for text in ("", "GiB", "1 TB!", "-3MB"):
+        with pytest.raises(InputError, match="--memory"):
+            as_bytes(text)
+    check_memory(2**30, (10**6, 100), 50)
+    with pytest.raises(InputError, match="at least"):
+        check_memory(2**30, (10**7, 100), 50)
+    (tmp_path / "x.npy").write_bytes(b"0" * 100)
+    assert not is_large(tmp_path / "x.npy")
+    assert not is_large(tmp_path / "none.npy")
+    monkeypatch.setattr("ribp.cli.large_files.memory", lambda: 100)
+    assert is_large(tmp_path / "x.npy")
