@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ribp import IndianBuffet, RestrictedIBP
+from ribp.baselines import ibp_gibbs
 from ribp.mcmc import capacity, start
 from ribp.running import samplers
 
@@ -23,6 +24,7 @@ def _short_searches(monkeypatch):
     for module in (samplers, capacity):
         monkeypatch.setattr(module, "best_start", short)
     monkeypatch.setattr(capacity, "_SWEEPS", 3)
+    monkeypatch.setattr(ibp_gibbs.best_start, "__defaults__", (1, start.no_tick))
 
 
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("ignore")]

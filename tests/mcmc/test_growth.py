@@ -1,5 +1,7 @@
 """Features grown from nothing: what is found, what is not made up, and when it ends."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,8 @@ def test_an_explosion_ends_the_search(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(growth.rows_buffet, "update", watched)
             patched.setattr(growth, "_STEPS", 40)
-            annealed(np.random.default_rng(0), Buffet(LinearGaussian()), data, 0.5, nothing)
+            buffet = Buffet(LinearGaussian(), most=10**6)
+            annealed(np.random.default_rng(0), buffet, data, 0.5, nothing)
         return max(seen), len(seen)
 
     many, all_steps = most_features(10**6)
@@ -66,6 +69,19 @@ def test_an_explosion_ends_the_search(monkeypatch):
     assert all_steps == 40
     assert some_steps < 40
     assert few < many / 2
+
+
+def test_growth_ends_when_there_are_enough_features():
+    chords = load_chords()
+    data = as_data(scaled(chords.spectra))
+    rng, seen = np.random.default_rng(0), []
+    fixed = LinearGaussian(noise_scale=0.02, feature_scale=50.0)  # far too little noise
+    for most in (5, None):
+        ticks = []
+        state = grown(rng, Buffet(fixed, most=most), data, 12, partial(ticks.append, 1))
+        seen.append((len(ticks), state.rows.shape[1]))
+    assert seen[0][0] < 12
+    assert seen[0][1] > 5
 
 
 def test_scales_that_are_given_stay():

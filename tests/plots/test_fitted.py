@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from plot_cases import made
 
 import ribp
 from ribp import plots
@@ -47,3 +48,10 @@ def test_pictures_show_what_the_estimator_says(name):
     np.testing.assert_allclose(np.sort(image, axis=0), np.sort(model.row_probs_, axis=0), rtol=1e-9)
     for draw in (plots.counts, plots.traces, plots.ranks, plots.stability, plots.coactivation):
         assert all(ax.has_data() for ax in np.ravel(draw(result)))
+
+
+def test_a_buffet_without_any_features():
+    result = made(np.zeros((20, 0), np.int8), np.zeros((0, 5)), laws=None)
+    model = ribp.IndianBuffet().adopt(result)
+    assert model.components_.shape == (0, 5)
+    assert model.row_probs_.shape == (20, 0)

@@ -76,7 +76,7 @@ def test_steps_in_the_picture_are_the_shares():
     result = made(TRUTH, COMPONENTS, n_draws=40)
     axes = plots.ranks(result)
     axes[0].figure.canvas.draw()
-    draws = result.tree["posterior"]["log_joint"].to_numpy()
+    draws = result.tree["posterior"]["active_features"].to_numpy().astype(float)
     shares = rank_shares(np.random.default_rng(0), draws)
     highest = 1.05 * max(2.0, shares.mean.max(), shares.high.max())
     first, second = steps_of(axes[0])

@@ -2,7 +2,8 @@
 
 All spread is taken for noise, and rows ask for features one by one. Two ways:
 
-- `grown`: noise and features follow the rows, as in any chain. Where several features explain a
+- `grown`: noise and features follow the rows, as in any chain, until there are more features than
+  can be of use. Where several features explain a
   row only together, none of them may ever enter: on the chord spectra one feature is found.
 - `annealed`: one noise for all columns, lowered step by step from a share of the spread of the
   data, while features have the size of that spread. Below the true noise rows would ask for more
@@ -41,6 +42,12 @@ class Buffet(NamedTuple):
     likelihood: LinearGaussian
     mass: float | None = None
     concentration: float = 1.0
+    most: int | None = None
+    """Growth ends with more features than this; None for twice as many as rows or columns."""
+
+    def enough(self, state: State, data: Data) -> bool:
+        """Return whether there are more features than can be of use."""
+        return bool(state.rows.shape[1] > (self.most or 2 * min(data.values.shape)))
 
     def log_joint(self, state: State, data: Data) -> float:
         """Return log p(X, Z, log alpha, scales), Z up to the order of its columns."""
@@ -79,6 +86,8 @@ def grown(
     for _ in range(sweeps):
         tick()
         state = buffet.update(rng, seed, state, data)
+        if buffet.enough(state, data):
+            break
     return state
 
 
@@ -115,7 +124,7 @@ def _cooling(
         given = likelihood.at_scales(state.rows.shape[1], dims, noise * spread, _SIZE * spread)
         given = given._replace(background=background)
         state = buffet.with_rows(rng, seed, state._replace(parameters=given), data)
-        if state.rows.shape[1] > most:
+        if state.rows.shape[1] > most or buffet.enough(state, data):
             return
         if step % _LOOK == 0:
             most = 2 * state.rows.shape[1] + _EXPLODED

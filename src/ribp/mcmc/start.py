@@ -248,7 +248,8 @@ class _Search:
 
     def grow(self, data: Data, heat: float | None) -> None:
         """Let rows ask for features, then bring their counts to what is possible."""
-        here, buffet = data.rows(self.some), Buffet(self.likelihood)
+        here = data.rows(self.some)
+        buffet = Buffet(self.likelihood, most=2 * self.model.n_features)
         if heat is None:
             found = grown(self.rng, buffet, here, self.schedule.growing_sweeps, self.tick)
         else:

@@ -101,7 +101,7 @@ def features_in_use(tree: xr.DataTree, alignment: Alignment) -> BoolArray:
     """Return which features some row has, in the draws of an alignment, (draws, features)."""
     active = kept(tree).active[list(alignment.chains)]
     found = np.take_along_axis(active, alignment.order, axis=2)
-    return np.asarray(found.reshape(-1, found.shape[2]))
+    return np.asarray(found.reshape(found.shape[0] * found.shape[1], found.shape[2]))
 
 
 def _parts(n_rows: int) -> list[slice]:
