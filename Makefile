@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS)
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric restricted_bernoulli poisson_binomial polynomials)
 EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods mcmc baselines prior variational) $(wildcard tests/test_*.py)
 
