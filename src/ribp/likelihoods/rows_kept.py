@@ -234,7 +234,9 @@ def sweep_gaussian(
         seed, number, features, offset, noise_scale, prior, background=background, flips=flips,
         relocations=relocations,
     )  # fmt: skip
-    nothing = gaussian_sums(data[:0], observed, rows[:0], background)
+    size, dims = rows.shape[1] + background, data.shape[1]
+    shapes = (size, size), (dims if observed.size else 0, size, size), (size, dims), dims, dims
+    nothing = GaussianSums(*map(np.zeros, shapes))
     return _in_blocks(work, data, observed, which, rows, n_threads, nothing)
 
 
