@@ -1,18 +1,26 @@
-"""How many cores there are, and keeping linear algebra on one of them.
+"""How many cores there are, linear algebra on one of them, and memory of a thread.
 
 Matrices of a sweep are small: a second thread makes it slower. The limit holds for the whole
 process, so it is set once, around all chains, never by one of them.
+
+To be given fresh memory by the system takes longer than to read or to work out what goes into it.
+Whoever needs much of it again and again asks for that of its thread.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from functools import cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["n_cores", "one_blas_thread"]
+__all__ = ["n_cores", "one_blas_thread", "own_memory"]
+
+_own = threading.local()
 
 
 @cache
@@ -31,3 +39,12 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # not on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def own_memory(name: str, n_bytes: int) -> NDArray[np.uint8]:
+    """Return memory of this thread for this name: what it held before is lost."""
+    found: NDArray[np.uint8] | None = getattr(_own, name, None)
+    if found is None or found.size < n_bytes:
+        found = np.empty(n_bytes, np.uint8)
+        setattr(_own, name, found)
+    return found[:n_bytes]

@@ -211,11 +211,14 @@ def _canonical(
     where: dict[Hashable, int] = {}
     keys = ((j, law) if isinstance(law, Learned) else law for j, law in enumerate(laws))
     merged = np.array([where.setdefault(key, j) for j, key in enumerate(keys)], dtype=np.int64)
-    used, first, inverse = np.unique(merged[index], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.int64)
+    which = merged[index]
+    first = np.full(len(laws), -1, dtype=np.int64)
+    first[which[::-1]] = np.arange(len(which))[::-1]
+    used = np.flatnonzero(first >= 0)
+    order = used[np.argsort(first[used])]
+    rank = np.empty(len(laws), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return tuple(laws[used[j]] for j in order), rank[inverse]
+    return tuple(laws[j] for j in order), rank[which]
 
 
 def _checked_index(index: ArrayLike, n_laws: int) -> IntArray:

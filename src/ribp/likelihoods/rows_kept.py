@@ -25,6 +25,7 @@ from ribp.kernels import rows_poisson as poisson
 from ribp.kernels.missing import add_missing_pairs
 from ribp.likelihoods.blocks import BLOCK, sum_blocks
 from ribp.symmetric import log_esp
+from ribp.threads import own_memory
 
 __all__ = [
     "BLOCK",
@@ -375,10 +376,15 @@ class _Linear(NamedTuple):
         return cls(per_noise, loadings, gram, diagonal, guide)
 
     def products(self, data: FloatArray, observed: Mask, offset: FloatArray) -> FloatArray:
-        """Return b = sum_d (x_d - offset_d) A_d/s_d^2 over observed columns, for each row."""
+        """Return b = sum_d (x_d - offset_d) A_d/s_d^2 over observed columns, for each row.
+
+        It lasts until this thread asks again.
+        """
+        shape = len(data), self.per_noise.shape[1]
+        products = own_memory("products", 8 * shape[0] * shape[1]).view(np.float64).reshape(shape)
         if observed.size:
-            return np.asarray(np.where(observed, data - offset, 0.0) @ self.per_noise)
-        products = data @ self.per_noise
+            return np.matmul(np.where(observed, data - offset, 0.0), self.per_noise, out=products)
+        np.matmul(data, self.per_noise, out=products)
         if offset.any():
             products -= offset @ self.per_noise
-        return np.asarray(products)
+        return products

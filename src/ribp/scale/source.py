@@ -1,8 +1,8 @@
 """Where rows come from, a range at a time: an array, or a file that is read piece by piece.
 
-A source gives rows start .. stop - 1 as doubles in memory of their own, NaN where missing. Files
-are read, not mapped: a file that was cut short is then an error with a name, and pages that were
-read do not count as memory of the process.
+A source gives rows start .. stop - 1 as doubles, NaN where missing. Files are read, not mapped: a
+file that was cut short is then an error with a name, and pages that were read do not count as
+memory of the process. Every thread reads into memory of its own, again and again the same.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError, StorageError
+from ribp.threads import own_memory
 
 __all__ = ["ArraySource", "FileSource", "Source", "as_source", "npy_source"]
 
@@ -35,7 +36,7 @@ class Source(Protocol):
         """Rows and dims."""
 
     def read(self, start: int, stop: int) -> FloatArray:
-        """Return some rows, NaN where missing."""
+        """Return some rows, NaN where missing; they last until this thread reads again."""
 
     def take(self, at: IntArray) -> FloatArray:
         """Return the rows with these numbers, which rise."""
@@ -84,21 +85,24 @@ class FileSource:
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Return some rows."""
-        dtype, number = np.dtype(self.dtype), (stop - start) * self.n_dims
-        at = self.offset + start * self.n_dims * dtype.itemsize
+        dtype = np.dtype(self.dtype)
+        space = own_memory("rows", (stop - start) * self.n_dims * dtype.itemsize)
         try:
-            found = np.fromfile(self.path, dtype, number, offset=at)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise self._unreadable(start, stop, str(reason)) from None
-        if found.size < number:
+            with open(self.path, "rb", buffering=0) as file:
+                file.seek(self.offset + start * self.n_dims * dtype.itemsize)
+                got = _fill(file, space.data)
+        except OSError as error:
+            raise self._unreadable(start, stop, str(error.strerror or error)) from None
+        if got < space.size:
             raise self._unreadable(start, stop, "the file ends before them")
-        return np.ascontiguousarray(found.reshape(-1, self.n_dims), dtype=np.float64)
+        return np.ascontiguousarray(space.view(dtype).reshape(-1, self.n_dims), dtype=np.float64)
 
     def take(self, at: IntArray) -> FloatArray:
         """Return the rows with these numbers, each read by itself."""
-        rows = [self.read(int(n), int(n) + 1) for n in at]
-        return np.concatenate(rows) if rows else np.empty((0, self.n_dims))
+        rows = np.empty((at.size, self.n_dims))
+        for into, row in zip(rows, at.tolist(), strict=True):
+            into[:] = self.read(row, row + 1)[0]
+        return rows
 
     def _unreadable(self, start: int, stop: int, reason: str) -> StorageError:
         return StorageError(
@@ -106,6 +110,17 @@ class FileSource:
             f"cannot be read in rows {start} to {stop - 1} ({reason})",
             "Check that it is whole, and that this machine sees it.",
         )
+
+
+def _fill(file: Any, space: memoryview) -> int:
+    """Read until a space is full or the file ends, and return how many bytes there were."""
+    got = 0
+    while got < len(space):
+        more = file.readinto(space[got:])
+        if not more:
+            break
+        got += more
+    return got
 
 
 def npy_source(path: str | Path) -> FileSource:
