@@ -3,6 +3,9 @@
 A million rows of 100 columns and 50 features, 0.8 GB, are written to a temporary file; the fit
 from it runs in a process of its own, from the search to the attributes, and its whole resident
 memory counts. The memory of a fit from an array counts the array.
+
+A sweep of one Dask worker is compared with the same sweep in this process, 10^5 rows, taking turns.
+The best times count: others measure what else the machine does.
 """
 
 from __future__ import annotations
@@ -11,16 +14,19 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from distributed import Client, LocalCluster
 
 import ribp
 from benchmarks.measure import Measure, Measures, process_output
 from ribp.likelihoods import LinearGaussian
 from ribp.mcmc import gibbs_rows
 from ribp.model import Model, State
+from ribp.scale.dask_runner import DaskKeeper
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import npy_source
 from ribp.threads import one_blas_thread
@@ -90,27 +96,41 @@ def model_and_state(n_rows: int) -> tuple[Model, State]:
     return model, State(nothing, log_odds, 5.0, 1.0, laws, given._replace(features=features))
 
 
-def sweep_seconds(keeper: Any, packed: np.ndarray, n_rows: int, n_sweeps: int = 6) -> list[float]:
-    """Return how long sweeps take, rows beginning at the truth."""
-    model, state = model_and_state(n_rows)
+def sweep_times(keeper: Any, packed: np.ndarray) -> Iterator[float]:
+    """Yield how long each sweep takes, rows beginning at the truth."""
+    model, state = model_and_state(len(packed))
     keeper.survey()
     keeper.begin(model)
     keeper.load(packed)
-    rng, times = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
     with one_blas_thread():
-        for _ in range(n_sweeps):
+        while True:
             began = time.perf_counter()
             state, _, _ = gibbs_rows.update_elsewhere(rng, np.uint64(0), state, model, keeper)
-            times.append(time.perf_counter() - began)
-    return times
+            yield time.perf_counter() - began
 
 
 def linear(folder: Path, packed: np.ndarray) -> tuple[float, float]:
     """Return the best seconds of a sweep over a tenth of the rows, and over all."""
     few = write(folder / "few.npy", ROWS // 10)
-    tenth = sweep_seconds(InProcess(npy_source(folder / "few.npy")), few, ROWS // 10, 6)
-    whole = sweep_seconds(InProcess(npy_source(folder / "data.npy")), packed, ROWS, 3)
-    return min(tenth[1:]), min(whole[1:])
+    tenth = sweep_times(InProcess(npy_source(folder / "few.npy")), few)
+    whole = sweep_times(InProcess(npy_source(folder / "data.npy")), packed)
+    return min(islice(tenth, 1, 6)), min(islice(whole, 1, 3))
+
+
+def dask_seconds(path: Path, packed: np.ndarray, n_sweeps: int = 30) -> tuple[float, float]:
+    """Return the best seconds of a sweep here, and of one on a Dask worker, one thread each."""
+    source = npy_source(path)
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        here = sweep_times(InProcess(source, 1), packed)
+        there = sweep_times(DaskKeeper.of_source(source, client), packed)
+        times = np.array(list(islice(zip(here, there, strict=True), n_sweeps)))
+    return times[:, 0].min(), times[:, 1].min()
 
 
 def fit_memory(path: Path, *, memory: bool) -> tuple[float, float, float]:
@@ -127,6 +147,8 @@ def measures() -> Measures:
         packed = write(folder / "data.npy", ROWS)
         tenth, whole = linear(folder, packed)
         yield Measure("gibbs-rows 10^6 rows / 10 times 10^5 rows", whole / tenth / 10.0, 1.3)
+        here, there = dask_seconds(folder / "few.npy", packed[: ROWS // 10])
+        yield Measure("  on a Dask worker / here, 10^5 rows", there / here, 1.15)
         peak, data, _ = fit_memory(folder / "data.npy", memory=False)
         yield Measure("  memory from a file / 1 GiB", peak / 2**30, 1.0)
         peak, data, _ = fit_memory(folder / "data.npy", memory=True)

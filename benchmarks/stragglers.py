@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.scale import sweep_seconds, write
+from benchmarks.scale import sweep_times, write
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import npy_source
 
@@ -29,7 +30,7 @@ def measured(n_rows: int = ROWS, n_sweeps: int = SWEEPS) -> np.ndarray:
     with tempfile.TemporaryDirectory(prefix="ribp-") as name:
         path = Path(name) / "data.npy"
         packed = write(path, n_rows)
-        times = sweep_seconds(InProcess(npy_source(path), 1), packed, n_rows, n_sweeps + 1)
+        times = list(islice(sweep_times(InProcess(npy_source(path), 1), packed), n_sweeps + 1))
     return np.array([seconds for number, seconds in enumerate(times) if number % 5])
 
 

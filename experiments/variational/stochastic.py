@@ -1,5 +1,8 @@
 """Batches against all rows: `python -m experiments.variational.stochastic`, about twenty minutes.
 
+With `--fit` something else: a whole fit by batches, from the search until it is at rest, of the
+data of `benchmarks.scale` (two to six of 50 features, noise 0.5), and what it recovers.
+
 A million simulated rows of I = 50 features, one or two in each, in D = 100 columns. Both methods
 begin at the features that 2000 rows gave. The structured method keeps and updates q of every row;
 the stochastic one uses batches of 1024 rows, each row twice.
@@ -26,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks import scale
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import linear_sum_assignment
@@ -35,13 +39,24 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import Data, Rows, complete
 from ribp.model import Model
+from ribp.running.files import write_atomically
 from ribp.threads import one_blas_thread
 from ribp.variational import stochastic, structured
 from ribp.variational.stochastic import DEFAULT, StochasticState
 from ribp.variational.structured import StructuredState
 
 LAW, NOISE = "uniform(1, 2)", 2.0
-PARTS = (0.03125, 0.0625, 0.125, 0.1875, 0.25, 0.5, 1.0, 2.0)  # passes, after which to measure
+PARTS = (
+    0.03125,
+    0.0625,
+    0.125,
+    0.1875,
+    0.25,
+    0.375,
+    0.5,
+    0.75,
+    1.0,
+)  # passes, after which to measure
 SAMPLE = 20_000
 POWERS = DEFAULT.powers
 WITHIN = 0.99
@@ -68,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, help="another number of rows")
     parser.add_argument("--features", type=int, default=50, help="I")
     parser.add_argument("--dims", type=int, default=100, help="D")
-    parser.add_argument("--passes", type=int, default=12, help="of the structured method, at most")
+    parser.add_argument("--passes", type=int, default=8, help="of the structured method, at most")
     parser.add_argument(
         "--minutes",
         type=float,
@@ -76,18 +91,52 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="no pass begins that would end later, but the first",
     )
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--fit", action="store_true", help="a whole fit instead")
     options = parser.parse_args(arguments)
     n_rows = options.rows or (100_000 if options.quick else 1_000_000)
-    latest = time.perf_counter() + 60.0 * options.minutes
-    with one_blas_thread():
-        rng = np.random.default_rng(0)
-        case = simulated(rng, n_rows, options.features, options.dims, options.threads)
-        found = compared(rng, case, options.passes, latest)
-    show(found)
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / ("stochastic-quick.json" if options.quick else "stochastic.json")
-    path.with_suffix(".tmp").write_text(json.dumps(found, indent=1) + "\n")
-    path.with_suffix(".tmp").replace(path)
+    name = ("stochastic-fit" if options.fit else "stochastic") + options.quick * "-quick"
+    with one_blas_thread():
+        if options.fit:
+            found = fitted(n_rows, options.threads)
+            say(found)
+        else:
+            latest = time.perf_counter() + 60.0 * options.minutes
+            rng = np.random.default_rng(0)
+            case = simulated(rng, n_rows, options.features, options.dims, options.threads)
+            found = compared(rng, case, options.passes, latest)
+            show(found)
+    text = json.dumps(found, indent=1) + "\n"
+    write_atomically(options.out / f"{name}.json", lambda file: file.write(text.encode()))
+
+
+def fitted(n_rows: int, n_threads: int) -> dict[str, Any]:
+    """Fit by batches until it is at rest, and return what was recovered."""
+    parts = list(scale.parts(n_rows))
+    rows = np.concatenate([part.astype(np.int8) for part, _ in parts])
+    data = complete(np.concatenate([values for _, values in parts]))
+    del parts
+    model = Model(ribp.counts.as_row_counts(scale.LAW, n_rows), scale.FEATURES, LinearGaussian())
+    began, used = time.perf_counter(), time.process_time()
+    rng, seed = np.random.default_rng(0), np.uint64(0)
+    state = stochastic.start(rng, model, data)
+    truth = scale.truth()[1]
+    trace = [{"passes": 0, "features found": n_found(truth, state.parameters.features)}]
+    while not state.at_rest:
+        state, info = stochastic.update(rng, seed, state, model, data, n_threads=n_threads)
+        right = n_found(truth, state.parameters.features)
+        step = {"passes": state.number, "features found": right, "moved": info.moved}
+        trace.append(step | {"seconds": time.perf_counter() - began})
+        say(trace[-1])
+    drawn = stochastic.draw(rng, seed, state, model, data).rows
+    case = Case(model, data, rows, truth, np.arange(n_rows), n_threads)
+    return {
+        "rows": n_rows, "features": scale.FEATURES, "dims": scale.DIMS, "law": scale.LAW,
+        "noise": scale.NOISE, "trace": trace, "rarest feature": float(rows.mean(axis=0).min()),
+        **recovered(case, state.parameters.features, drawn, np.arange(n_rows)),
+        "processor seconds": time.process_time() - used,
+        "peak GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }  # fmt: skip
 
 
 def simulated(
@@ -198,18 +247,29 @@ def within(trace: list[dict[str, float]]) -> dict[str, float] | None:
 
 def recovered(case: Case, features: FloatArray, means: FloatArray, at: IntArray) -> dict[str, Any]:
     """Return how many features were found, |correlation| > .95, and F1 of some rows."""
-    n = len(case.features)
-    cross = np.corrcoef(case.features, features)[:n, n:]
-    here, there = linear_sum_assignment(-np.abs(cross))
+    here, there, _ = matched(case.features, features)
     hits = found = true = 0
     for some in np.array_split(np.arange(at.size), max(1, at.size // 10_000)):
         on, truth = means[some] > 0.5, case.rows[at[some]] > 0
         hits += int((on[:, there] & truth[:, here]).sum())
         found, true = found + int(on.sum()), true + int(truth.sum())
     return {
-        "features found": int((np.abs(cross[here, there]) > 0.95).sum()),
+        "features found": n_found(case.features, features),
         "F1 of rows": 2.0 * hits / (found + true),
     }
+
+
+def matched(truth: FloatArray, features: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return which feature is which, and how well they agree."""
+    n = len(truth)
+    cross = np.abs(np.corrcoef(truth, features)[:n, n:])
+    here, there = linear_sum_assignment(-cross)
+    return here, there, cross[here, there]
+
+
+def n_found(truth: FloatArray, features: FloatArray) -> int:
+    """Return how many features were found, |correlation| > .95."""
+    return int((matched(truth, features)[2] > 0.95).sum())
 
 
 def show(found: dict[str, Any]) -> None:

@@ -75,7 +75,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _fit(self, X: Any, counts: Counts) -> Self:
         if elsewhere.is_elsewhere(X):
             method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
-            if method == "gibbs-rows":
+            if method in elsewhere.METHODS:
                 with elsewhere.keeper(X) as keeper:
                     return self.fit_elsewhere(keeper, keeper.survey(), counts)
             with elsewhere.mapped(X, method) as values:
@@ -91,14 +91,18 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         counts: Counts = None,
         dim_names: Sequence[str] | None = None,
     ) -> Self:
-        """Fit data that are with a `ribp.scale.in_process.Keeper`, by method="gibbs-rows"."""
+        """Fit data that are with a `ribp.scale.in_process.Keeper`: "gibbs-rows", "structured"."""
         self._set_columns(survey.shape[1], dim_names)
-        model, grow = self._model(survey.shape[0], survey.moments, counts)
+        n_rows, seen = survey.shape[0], survey.moments
+        if n_rows <= sampled_start.SAMPLE:  # as with so few rows in memory
+            seen = self._moments(keeper.take(np.arange(n_rows)))
+        model, grow = self._model(n_rows, seen, counts)
         assert isinstance(model, Model)
         self.result_ = scale_fit.fit(
             model,
             keeper,
             survey,
+            self.method,
             grow=grow,
             n_chains=self.n_chains,
             n_warmup=self.n_warmup,
@@ -173,7 +177,7 @@ class _Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _moments(self, data: Data) -> Moments:
         """Return mean and variance of what was seen, block by block where there is much."""
         n_rows = len(data.values)
-        by_blocks = self.method == "gibbs-rows" and n_rows > sampled_start.SAMPLE
+        by_blocks = self.method in elsewhere.METHODS and n_rows > sampled_start.SAMPLE
         if by_blocks or n_rows > MANY:
             return moments(data)
         seen = data.values if data.complete else data.values[data.observed]

@@ -265,7 +265,7 @@ _RESUME = "; the run can be resumed from its checkpoint"
 def _with_room(model: Model, data: Data, method: str, plan: Plan, shown: Progress) -> Model:
     """Return the model with as many features as a short chain needs, on some rows if many."""
     rng, n_rows = pilot(plan), len(data.values)
-    if method == "gibbs-rows" and n_rows > sampled_start.SAMPLE:
+    if method in ("gibbs-rows", "structured") and n_rows > sampled_start.SAMPLE:
         some = sampled_start.sample(rng, n_rows)
         small = with_room(rng, model.on_rows(some), data.rows(some), method, shown)
         return replace(model, n_features=small.n_features)

@@ -19,7 +19,7 @@ from ribp.running.files import write_atomically
 from ribp.running.progress import Progress
 from ribp.running.samplers import sampler
 
-pytestmark = pytest.mark.jit
+pytestmark = [pytest.mark.jit, pytest.mark.usefixtures("short_searches")]
 
 
 @pytest.fixture(autouse=True)

@@ -95,3 +95,10 @@ def test_an_estimate_makes_no_pass(monkeypatch):
     method, model, data = case("stochastic")
     monkeypatch.setattr(stochastic, "use_batch", None)
     assert 0 < estimate(sampler(method, model), data, SHORT, 1).seconds < 10
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_estimates_make_no_search(name, monkeypatch):
+    method, model, data = case(name)
+    monkeypatch.setitem(METHODS, name, METHODS[name]._replace(start=None))
+    assert estimate(sampler(method, model), data, SHORT, 1).seconds > 0

@@ -16,5 +16,6 @@ def quick_start(rng, model, data, n_starts=1, **options):
 def few(monkeypatch):
     """Make a search on few rows, and a short one."""
     monkeypatch.setattr(sampled_start, "SAMPLE", 150)
-    for module in ("mcmc.sampled_start", "mcmc.capacity", "running.samplers", "scale.sampler"):
+    modules = ("mcmc.sampled_start", "mcmc.capacity", "running.samplers", "scale.sampler")
+    for module in (*modules, "variational.structured"):
         monkeypatch.setattr(f"ribp.{module}.best_start", quick_start)

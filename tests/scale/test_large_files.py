@@ -60,13 +60,15 @@ def test_parquet_is_written_out_part_by_part(files, monkeypatch):
 
 
 @pytest.mark.jit
-def test_parts_or_whole_is_the_same(few, files, ribp):
-    counts = ["--counts", f"file:{files / 'counts.npy'}", *ROWS]
+@pytest.mark.parametrize("method", ["gibbs-rows", "structured"])
+def test_parts_or_whole_is_the_same(few, files, ribp, method):
+    options = ["--method", method, *QUICK]
+    counts = ["--counts", f"file:{files / 'counts.npy'}", *options]
     assert ribp("fit", files / "x.npy", "--out", files / "whole", *counts)[0] == 0
     done = ribp("fit", files / "x.npy", "--out", files / "npy", "--memory", "1GiB", *counts)
     assert done[0] == 0, done
     assert_same_draws(result(files / "whole"), result(files / "npy"))
-    column = ["--counts", "column:k", "--memory", "2GB", *ROWS]
+    column = ["--counts", "column:k", "--memory", "2GB", *options]
     assert ribp("fit", files / "x.parquet", "--out", files / "parquet", *column)[0] == 0
     assert_same_draws(result(files / "whole"), result(files / "parquet"))
     assert not (files / "parquet" / "rows.npy").exists()
@@ -84,12 +86,25 @@ def test_parts_or_whole_is_the_same(few, files, ribp):
         (["--memory", "plenty", *ROWS], "1GiB"),
         (["--memory", "10MB", *ROWS], "at least"),
         (["--memory", "1GiB", "--counts", "column:k", *ROWS], "column"),
+        (["--memory", "1GiB", "--counts", "2", *ROWS], "exactly(2)"),
+        (["--memory", "1GiB", "--counts", "file:nowhere.npy", *ROWS], "nowhere.npy"),
     ],
 )
 def test_what_is_refused(files, ribp, arguments, says):
     code, _, err = ribp("fit", files / "x.npy", "--out", files / "run", *arguments)
     assert code in (1, 2)
     assert says in err
+    assert not (files / "run").exists()
+
+
+def test_a_wrong_law_leaves_no_folder_behind(files, ribp):
+    code, _, err = ribp(
+        "fit", files / "x.parquet", "--out", files / "run", "--memory", "1GiB", "--counts", "2",
+        *ROWS,
+    )  # fmt: skip
+    assert code in (1, 2)
+    assert "exactly(2)" in err
+    assert not (files / "run").exists()
 
 
 def test_text_is_not_read_in_parts(tmp_path, ribp):

@@ -27,7 +27,7 @@ from ribp.counts import CountLaw, RowCounts, as_row_counts, exactly, parse, unif
 from ribp.counts.text import TextError
 from ribp.errors import InputError, StorageError
 
-__all__ = ["count_columns", "counts_from"]
+__all__ = ["check_law", "count_columns", "counts_from"]
 
 OPTION = "--counts"
 _FORMS = "Write a law such as exactly(3), column:NAME, column:LO,HI or file:PATH."
@@ -80,6 +80,12 @@ def counts_from(option: str, file: DataFile | None, n_rows: int) -> RowCounts:
     if option.startswith("file:"):
         return _row_counts(_from_file(option, option.removeprefix("file:").strip()), n_rows)
     return as_row_counts(_one_law(option, file), n_rows)
+
+
+def check_law(option: str) -> None:
+    """Raise an `InputError` if an option is a law, but a wrong one, or names columns wrongly."""
+    if not option.startswith("file:") and not count_columns(option):
+        _one_law(option, None)
 
 
 def _one_law(option: str, file: DataFile | None) -> CountLaw:

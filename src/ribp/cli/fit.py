@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ribp import estimators
+from ribp.cli.count_options import check_law
 from ribp.cli.files import kind_of, open_check
 from ribp.cli.large_files import (
     as_bytes,
@@ -28,6 +29,7 @@ from ribp.fitting import resume as go_on
 from ribp.results import Result
 from ribp.running.checkpoint import Checkpoint
 from ribp.scale.fit import resume as go_on_elsewhere
+from ribp.scale.row_methods import METHODS
 from ribp.scale.source import FileSource, npy_source
 
 __all__ = ["fit", "resume"]
@@ -107,20 +109,24 @@ def _fit_large(
     as_json: bool,
 ) -> None:
     """Fit a file of which only some rows are in memory at a time."""
-    if options["method"] != "gibbs-rows" or asked["holdout"]:
+    if options["method"] not in METHODS or asked["holdout"]:
         given = f"--holdout {asked['holdout']}" if asked["holdout"] else options["method"]
         raise InputError(
             "--method",
-            "must be gibbs-rows, without --holdout, where data are read in parts",
+            f"must be {' or '.join(METHODS)}, without --holdout, where data are read in parts",
             given,
             "Write --method gibbs-rows.",
         )
     path = Path(asked["path"])
-    if kind_of(path) == "npy":  # before anything is written
+    if kind_of(path) == "npy":  # all that can be checked before anything is written
         open_check(path, "npy")
         _check_size(asked, options, npy_source(path))
-    elif asked["memory"] is not None:
-        as_bytes(asked["memory"])
+        rows_of(path, folder.path, asked["counts"])
+    else:
+        if asked["memory"] is not None:
+            as_bytes(asked["memory"])
+        if asked["counts"] is not None:
+            check_law(asked["counts"])
     folder.create({"source": asked, "estimator": options}, overwrite)
     folder.log(f"fit {asked['path']} in parts with seed {asked['seed']}")
     _run_large(folder, asked, options, None, as_json)
@@ -154,7 +160,10 @@ def _run_large(
     try:
         large = rows_of(Path(asked["path"]), folder.path, asked["counts"])
         _check_size(asked, options, large.source)
-        with _logged(folder), open_large(large.source, asked["scheduler"]) as keeper:
+        with (
+            _logged(folder),
+            open_large(large.source, asked["scheduler"], folder.path) as keeper,
+        ):
             survey = keeper.survey()
             if Checkpoint(folder.checkpoints).exists():
                 found = go_on_elsewhere(

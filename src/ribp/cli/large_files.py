@@ -2,7 +2,8 @@
 
 A `.npy` file is read where it is. A Parquet file is written out as doubles once, beside the run,
 and read from there in every sweep; the copy goes when the run is done. Workers of a scheduler read
-the same path: it must be on a disk that they share.
+the same path: it must be on a disk that they share. What `structured` keeps of every row is beside
+the run as well, or in the memory of workers.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def check_memory(most: int, shape: tuple[int, int], n_features: int) -> None:
     """Raise an `InputError` unless a run of this size stays below `most` bytes."""
     n_rows, n_dims = shape
     packed = n_rows * -(-n_features // 8)
-    working = n_cores() * _COPIES * GROUP * n_dims * 8
+    working = n_cores() * _COPIES * GROUP * max(n_dims, 2 * n_features + 1) * 8
     need = _ITSELF + working + 3 * packed + 2 * max(BUDGET, 3 * packed) + 4 * n_rows * n_features
     if need > most:
         raise InputError(
@@ -99,10 +100,17 @@ def rows_of(path: Path, folder: Path, counts: str | None) -> Large:
 
 
 @contextmanager
-def open_large(source: FileSource, scheduler: str | None) -> Iterator[Keeper]:
-    """Give whoever has the rows: threads of this process, or workers of a scheduler."""
+def open_large(source: FileSource, scheduler: str | None, scratch: Path) -> Iterator[Keeper]:
+    """Give whoever has the rows: threads of this process, or workers of a scheduler.
+
+    What `structured` keeps of every row goes to a file without a name in the folder `scratch`.
+    """
     if scheduler is None:
-        yield InProcess(source)
+        here = InProcess(source, scratch=scratch)
+        try:
+            yield here
+        finally:
+            here.close()
         return
     from ribp.scale.dask_runner import DaskKeeper, connect
 

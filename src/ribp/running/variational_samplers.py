@@ -15,16 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.baselines import ibp_variational, ibp_variational_start
+from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.counts import Learned
 from ribp.likelihoods import GaussianParameters
 from ribp.likelihoods.base import Data
-from ribp.mcmc.start import Tick, no_tick
-from ribp.model import State
+from ribp.mcmc.start import Tick
+from ribp.model import Model, State
 from ribp.running.restore import Arrays, restored
-from ribp.variational import hybrid, stochastic, structured
+from ribp.variational import hybrid, stochastic, structured, structured_elsewhere
 from ribp.variational.features import FeatureFactor, RowSums
 
 __all__ = ["METHODS", "Variational", "VariationalChain"]
+
+_SHARE = 0.1
 
 
 class VariationalChain(NamedTuple):
@@ -41,14 +44,45 @@ class _Method(NamedTuple):
     start: Callable[..., Any]
     update: Callable[..., Any]
     draw: Callable[..., State]
-    trial: Callable[..., Any] | None = None
-    """A state whose iteration takes as long as most do; None for a start."""
+    trial: Callable[..., Any]
+    """A state whose iteration takes as long as most do, found without a search."""
+
+
+def _trial(from_rows: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how to begin a method of the restricted buffet at rows of the prior."""
+
+    def trial(rng: np.random.Generator, model: Model, data: Data) -> Any:
+        drawn = model.draw_prior(rng, data.values.shape[1])
+        guess = model.likelihood.first_guess(data, model.n_features)
+        return from_rows(model, data, drawn.rows, drawn._replace(parameters=guess))
+
+    return trial
+
+
+def _buffet_trial(weights: ibp_variational.Weights) -> Callable[..., Any]:
+    """Return how to begin a method of the buffet, each entry of its rows one in ten times."""
+
+    def trial(rng: np.random.Generator, model: FiniteBuffetModel, data: Data) -> Any:
+        size = model.n_features
+        rows = (rng.random((len(data.values), size)) < _SHARE).astype(np.int8)
+        guess = model.likelihood.first_guess(data, size)
+        nothing = np.zeros((0, size + 1))
+        state = State(rows, np.zeros(size), _SHARE * size, 1.0, nothing, guess)
+        return ibp_variational.from_rows(model, data, rows, state, weights)
+
+    return trial
 
 
 METHODS = {
-    "hybrid": _Method(hybrid.HybridState, hybrid.start, hybrid.update, hybrid.draw),
+    "hybrid": _Method(
+        hybrid.HybridState, hybrid.start, hybrid.update, hybrid.draw, _trial(hybrid.from_rows)
+    ),
     "structured": _Method(
-        structured.StructuredState, structured.start, structured.update, structured.draw
+        structured.StructuredState,
+        structured_elsewhere.start_in_memory,
+        structured.update,
+        structured.draw,
+        _trial(structured.from_rows),
     ),
     "stochastic": _Method(
         stochastic.StochasticState,
@@ -62,12 +96,14 @@ METHODS = {
         ibp_variational_start.start,
         ibp_variational.update,
         ibp_variational.draw,
+        _buffet_trial("beta"),
     ),
     "buffet-hybrid": _Method(
         ibp_variational.BuffetState,
         partial(ibp_variational_start.start, weights="sample"),
         ibp_variational.update,
         ibp_variational.draw,
+        _buffet_trial("sample"),
     ),
 }
 
@@ -98,11 +134,8 @@ class Variational:
         return VariationalChain(q, self._draw(rng, q, data))
 
     def trial(self, rng: np.random.Generator, data: Data) -> VariationalChain:
-        """Return a start, or a state whose iteration takes as long as most do."""
-        trial = METHODS[self.method].trial
-        if trial is None:
-            return self.begin(rng, data, no_tick)
-        q = trial(rng, self.model, data)
+        """Return a state whose iteration takes as long as most do."""
+        q = METHODS[self.method].trial(rng, self.model, data)
         return VariationalChain(q, self._draw(rng, q, data))
 
     def sweep(

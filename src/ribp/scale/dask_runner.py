@@ -7,12 +7,15 @@ Every shard is a chain of tasks, each a pure function of the one before:
 and next to it the sums of each sweep, which the driver adds up. All random numbers belong to
 (seed, sweep, row), so a task that is run again gives the same bits. That is what happens when a
 worker dies: Dask knows the tasks that led to what was lost, and runs them on another worker. Every
-so many sweeps the driver takes the packed rows in and hands them out again, so that these chains
-of tasks stay short.
+so many sweeps the driver takes in what rows have (Z, or q of each row) and hands it out again, so
+that these chains of tasks stay short.
 
-A worker has one shard, and works on it with all of its threads. The driver sends a sweep's order
-once, workers pass it on among themselves, and every shard sends back a handful of sums. Data never
-move, unless a worker dies.
+A worker has one shard, and works on it with all of its threads. The driver sends a sweep's order to
+every shard, or, if there are many, to one of them, and workers pass it on among themselves; every
+shard sends back a handful of sums. Data never move, unless a worker dies.
+
+A message that follows another within ten milliseconds is held back by Dask until then. So what a
+sweep needs is asked for first, and what is no longer needed is let go of after that.
 
 Versions of Python, ribp, numpy, scipy and numba must be the same everywhere: the driver asks all
 workers at the start, and every task that makes rows checks again, since workers may come later.
@@ -22,23 +25,26 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ribp.checks import IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.blocks import Tree
-from ribp.mcmc.gibbs_rows import Order, Swept
+from ribp.mcmc.gibbs_rows import Order
 from ribp.model import Model
 from ribp.scale.in_process import Survey, spans, surveyed
+from ribp.scale.row_methods import Held, RowMethod, row_method
 from ribp.scale.shard import Found, Nodes, Packed, Shard, as_block
 from ribp.scale.source import ArraySource, Source
+from ribp.scale.tables import MemoryTable, Parts
 from ribp.threads import one_blas_thread
 from ribp.version import __version__
 
@@ -46,6 +52,7 @@ __all__ = ["PATIENCE", "DaskKeeper", "connect", "versions"]
 
 PATIENCE = 20.0
 """Seconds to wait for a scheduler, and for its first worker."""
+_FEW = 8  # shards, to each of which the driver sends its order
 _RENEW = 50  # sweeps after which rows are taken in and handed out again
 _PACKAGES = ("numpy", "scipy", "numba")
 
@@ -104,9 +111,10 @@ def _fill(
     whole: bool,
     which: IntArray,
     order: Order,
-) -> tuple[Packed, Nodes]:
+) -> tuple[Held, Nodes]:
     _ready(expected)
-    return _shard(data, span, whole).fill(order, which), []
+    packed = _shard(data, span, whole).fill(order, which)
+    return Held(MemoryTable(packed), packed), []
 
 
 def _sweep(
@@ -115,38 +123,57 @@ def _sweep(
     span: tuple[int, int],
     whole: bool,
     which: IntArray,
-    likelihood: Any,
-    before: tuple[Packed, Nodes],
-    order: Order,
-) -> tuple[Packed, Nodes]:
+    method: RowMethod,
+    before: tuple[Held, Nodes],
+    order: Any,
+) -> tuple[Held, Nodes]:
     _ready(expected)
-    return _shard(data, span, whole).sweep(order, likelihood, which, before[0])
+    return method.sweep(_shard(data, span, whole), order, which, before[0])
 
 
 def _log_terms(
     data: Any,
     span: tuple[int, int],
     whole: bool,
-    likelihood: Any,
-    rows: tuple[Packed, Nodes],
+    method: Any,
+    rows: tuple[Held, Nodes],
     parameters: Any,
 ) -> Nodes:
-    return _shard(data, span, whole).log_terms(parameters, likelihood, rows[0])
+    return _shard(data, span, whole).log_terms(parameters, method.likelihood, rows[0].packed)
 
 
-def _part(pair: tuple[Packed, Nodes], at: int) -> Any:
-    return pair[at]
+def _nodes(rows: tuple[Held, Nodes]) -> Nodes:
+    return rows[1]
+
+
+def _packed(rows: tuple[Held, Nodes]) -> Packed:
+    return rows[0].packed
+
+
+def _table(rows: tuple[Held, Nodes], n_rows: int) -> NDArray[Any]:
+    return rows[0].table.read(0, n_rows)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _loaded(packed: Packed) -> tuple[Packed, Nodes]:
-    return packed, []
+def _empty(method: RowMethod, n_rows: int) -> tuple[Held, Nodes]:
+    return _loaded(method, np.zeros((n_rows, method.width), method.dtype))
+
+
+def _loaded(method: RowMethod, table: NDArray[Any]) -> tuple[Held, Nodes]:
+    return method.holding(MemoryTable(table), len(table)), []
 
 
 # What the driver does
+
+
+def _large_graphs() -> Any:
+    """Return a context in which rows may be handed out: Dask warns of more than 10 MB."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
 
 
 def distributed() -> Any:
@@ -266,8 +293,9 @@ class DaskKeeper:
         self._versions = versions()
         self._spans = spans(shape[0], n_shards or n_workers)
         self._data = list(place(self._spans))
-        self._whole = False
+        self._whole, self.width = False, 0
         self._rows: list[Any] = []
+        self._asked: list[Any] = []
         self._since = 0
 
     @classmethod
@@ -304,7 +332,7 @@ class DaskKeeper:
 
     def close(self) -> None:
         """Let go of data and rows, and of a cluster that is ours."""
-        self._data, self._rows = [], []
+        self._data, self._rows, self._asked = [], [], []
         if self._own:
             cluster = self.client.cluster
             self.client.close()
@@ -330,58 +358,75 @@ class DaskKeeper:
 
     # Rows
 
-    def begin(self, model: Model) -> None:
+    def begin(self, model: Model, method: str = "gibbs-rows") -> None:
         """Get ready for a model."""
-        self._model, index = model, model.counts.index
-        self._likelihood = self._everywhere(model.likelihood)
+        index, chosen = model.counts.index, row_method(method, model)
+        self._method, self.width = self._everywhere(chosen), chosen.width
         self._which = [self._everywhere(index[start:stop]) for start, stop in self._spans]
-        width = -(-model.n_features // 8)
-        self.load(np.zeros((self.shape[0], width), np.uint8))
-
-    def load(self, packed: Packed) -> None:
-        """Put rows back."""
-        parts = [packed[start:stop] for start, stop in self._spans]
-        self._rows = [self._submit(_loaded, part) for part in parts]
+        self._rows = [
+            self._submit(_empty, self._method, stop - start) for start, stop in self._spans
+        ]
         self._since = 0
+
+    def load(self, table: Parts) -> None:
+        """Put back what rows have."""
+        with _large_graphs():
+            self._rows = [
+                self._submit(_loaded, self._method, table[start:stop])
+                for start, stop in self._spans
+            ]
+        self._since = 0
+
+    def held(self) -> Iterator[NDArray[Any]]:
+        """Give what all rows have, a shard at a time."""
+        for rows, (start, stop) in zip(self._rows, self._spans, strict=True):
+            found: NDArray[Any] = self._submit(_table, rows, stop - start).result()
+            yield found
 
     def rows(self) -> Packed:
         """Return all rows, packed."""
-        parts = self._ask(_part, lambda at: (self._rows[at], 0))
+        parts = self._ask(_packed, lambda at: (self._rows[at],))
         packed: Packed = np.concatenate(parts)
         return packed
 
+    def _renew(self) -> None:
+        """Take in what rows have, and hand it out again."""
+        with _large_graphs():
+            for at, part in enumerate(self.held()):
+                self._rows[at] = self._submit(_loaded, self._method, part)
+        self._since = 0
+
     def fill(self, order: Order) -> None:
         """Give every row features that suit it, to begin with."""
-        sent = self._everywhere(order)
+        sent = self._sent(order)
         self._rows = [
             self._submit(_fill, *self._given(at), self._which[at], sent)
             for at in range(len(self._spans))
         ]
         self._since = 0
 
-    def sweep(self, order: Order) -> Swept:
-        """Update every row, and return their sums."""
+    def sweep(self, order: Any) -> Any:
+        """Do what an order says to every row, and return their sums."""
         if self._since >= _RENEW:
-            self.load(self.rows())
-        sent = self._everywhere(order)
+            self._renew()
+        sent = self._sent(order)
         self._rows = [
-            self._submit(_sweep, *self._given(at), self._which[at], self._likelihood, rows, sent)
+            self._submit(_sweep, *self._given(at), self._which[at], self._method, rows, sent)
             for at, rows in enumerate(self._rows)
         ]
         self._since += 1
         tree = Tree()
-        for nodes in self._ask(_part, lambda at: (self._rows[at], 1)):
+        for nodes in self._ask(_nodes, lambda at: (self._rows[at],)):
             for node in nodes:
                 tree.add(*node)
-        swept: Swept = tree.total(None)
-        return swept
+        return tree.total(None)
 
     def log_terms(self, parameters: Any) -> float:
         """Return the sum of `Likelihood.log_terms` over all rows."""
-        sent = self._everywhere(parameters)
+        sent = self._sent(parameters)
         nodes = self._ask(
             _log_terms,
-            lambda at: (*self._given(at)[1:], self._likelihood, self._rows[at], sent),
+            lambda at: (*self._given(at)[1:], self._method, self._rows[at], sent),
         )
         return float(Tree(node for part in nodes for node in part).total(0.0))
 
@@ -397,8 +442,12 @@ class DaskKeeper:
         """Return something that workers fetch from one another; Dask can make it again."""
         return self._submit(_same, value)
 
+    def _sent(self, value: Any) -> Any:
+        """Return something for all shards: itself, or from worker to worker if there are many."""
+        return value if len(self._spans) <= _FEW else self._everywhere(value)
+
     def _ask(self, work: Callable[..., Any], given: Callable[[int], tuple[Any, ...]]) -> list[Any]:
         """Return what all shards answer."""
-        asked = [self._submit(work, *given(at)) for at in range(len(self._spans))]
-        answers: list[Any] = self.client.gather(asked)
+        self._asked = [self._submit(work, *given(at)) for at in range(len(self._spans))]
+        answers: list[Any] = self.client.gather(self._asked)
         return answers

@@ -1,8 +1,8 @@
 """Data that are not in memory, as users hand them over: memory maps and Dask arrays.
 
-`gibbs-rows` runs where the data are. The variational methods `structured` and `stochastic` read
-rows as they use them, from a memory map; a Dask array is first written to a file for them, in the
-folder for temporary files. All other methods need the data in memory.
+`gibbs-rows` and `structured` run where the data are. `stochastic` reads rows as it uses them, from
+a memory map; a Dask array is first written to a file for it, in the folder for temporary files. All
+other methods need the data in memory.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from ribp.errors import InputError
 from ribp.scale.in_process import InProcess, Keeper
+from ribp.scale.row_methods import METHODS
 from ribp.scale.shard import GROUP
 from ribp.scale.source import as_source
 
-__all__ = ["is_dask", "is_elsewhere", "keeper", "mapped"]
+__all__ = ["METHODS", "is_dask", "is_elsewhere", "keeper", "mapped"]
 
-READING = ("structured", "stochastic")
-"""Methods that read rows as they use them."""
+_READING = "stochastic"  # reads rows as it uses them
 _REMEDY = 'Use method="gibbs-rows", "structured" or "stochastic".'
 
 
@@ -58,7 +58,7 @@ def keeper(X: Any) -> Iterator[Keeper]:
 @contextmanager
 def mapped(X: Any, method: str) -> Iterator[NDArray[Any]]:
     """Give X as a matrix that numpy can index; refuse what the method could not hold."""
-    if method not in READING:
+    if method != _READING:
         _refuse(X, method)
     if not is_dask(X):
         yield X

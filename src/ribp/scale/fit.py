@@ -1,7 +1,7 @@
 """The driver of a run whose rows are elsewhere: a file, other processes, other machines.
 
-What is drawn is what `ribp.fitting.fit` draws with method="gibbs-rows" from the same data in
-memory, bit for bit. Chains run one after another, each with everybody that has rows.
+What is drawn is what `ribp.fitting.fit` draws from the same data in memory, bit for bit, by
+`gibbs-rows` or `structured`. Chains run one after another, each with everybody that has rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ribp import checks
 from ribp.errors import InputError
 from ribp.fitting import Names, Run, pilot, planned, read_stored, with_room
 from ribp.likelihoods import PoissonCounts
@@ -20,22 +21,25 @@ from ribp.mcmc import sampled_start
 from ribp.model import Model
 from ribp.results import Result
 from ribp.running.chain import Plan, new_chains
-from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import BUDGET, kept_bytes
 from ribp.running.progress import Progress, ProgressOption
 from ribp.running.progress import progress as progress_shown
+from ribp.running.samplers import sampler
+from ribp.scale.checkpoints import RowsCheckpoint
 from ribp.scale.in_process import Keeper, Survey
-from ribp.scale.sampler import Elsewhere, ElsewhereChain
+from ribp.scale.row_methods import METHODS
+from ribp.scale.sampler import ElsewhereChain, elsewhere
 from ribp.threads import one_blas_thread
 
 __all__ = ["check", "fit", "resume"]
 
 _LEAST_KEPT = 3  # draws of a chain whose rows are kept, however large
-METHOD = "gibbs-rows"
 
 
-def check(model: Model, keeper: Keeper, survey: Survey) -> None:
-    """Raise an `InputError` if such data cannot be fitted with this model."""
+def check(model: Model, keeper: Keeper, survey: Survey, method: str = "gibbs-rows") -> None:
+    """Raise an `InputError` if such data cannot be fitted so with this model."""
+    checks.one_of("method", method, METHODS)
+    sampler(method, model)
     model.check_counts(survey.shape[0])
     if isinstance(model.likelihood, PoissonCounts) and not survey.counts:
         raise InputError(
@@ -44,15 +48,15 @@ def check(model: Model, keeper: Keeper, survey: Survey) -> None:
             "other numbers",
             'Correct them, or use likelihood="gaussian".',
         )
-    first = np.arange(min(survey.shape[0], 1))
-    small = model.on_rows(first)
-    small.likelihood.check(keeper.take(first))
+    first = np.arange(1)
+    model.on_rows(first).check(keeper.take(first))
 
 
 def fit(
     model: Model,
     keeper: Keeper,
     survey: Survey,
+    method: str = "gibbs-rows",
     *,
     grow: bool = False,
     n_chains: int = 4,
@@ -73,21 +77,23 @@ def fit(
         Whoever has the data.
     survey
         What its first look has found.
+    method
+        "gibbs-rows" or "structured".
     """
     plan = planned(n_chains, n_warmup, n_draws, thin, seed)
-    check(model, keeper, survey)
-    folder = None if checkpoint is None else Checkpoint(checkpoint)
+    check(model, keeper, survey, method)
+    folder = None if checkpoint is None else RowsCheckpoint(checkpoint)
     if folder:
         folder.check_free()
     with progress_shown(progress, plan.n_chains) as shown:
         if grow:
-            model = _with_room(model, keeper, plan, shown)
+            model = _with_room(model, keeper, method, plan, shown)
         if thin == "auto":
             plan = replace(plan, thin=thinning(plan, model.n_features, survey.shape))
-        run = _run(model, keeper, survey, plan, dim_names, row_names)
+        run = _run(model, method, keeper, survey, plan, dim_names, row_names)
         if folder:
             run.write_settings(folder)
-        keeper.begin(model)
+        keeper.begin(model, method)
         return run.result(_chains(plan, keeper), shown, folder)
 
 
@@ -100,13 +106,16 @@ def resume(
     progress: ProgressOption = "auto",
 ) -> Result:
     """Go on with a run from its last checkpoint: the draws are those of a run never stopped."""
-    folder = Checkpoint(checkpoint)
+    folder = RowsCheckpoint(checkpoint)
     stored = read_stored(folder, survey.digest, n_draws)
     assert isinstance(stored.model, Model)
-    run = _run(stored.model, keeper, survey, stored.plan, stored.dim_names, stored.row_names)
+    run = _run(
+        stored.model, stored.method, keeper, survey, stored.plan, stored.dim_names,
+        stored.row_names,
+    )  # fmt: skip
     if n_draws is not None:
         run.write_settings(folder)
-    keeper.begin(stored.model)
+    keeper.begin(stored.model, stored.method)
     chains = _chains(stored.plan, keeper)
     for chain in chains:
         folder.read(chain, run.sampler)
@@ -122,6 +131,7 @@ def thinning(plan: Plan, n_features: int, shape: tuple[int, int]) -> int:
 
 def _run(
     model: Model,
+    method: str,
     keeper: Keeper,
     survey: Survey,
     plan: Plan,
@@ -129,8 +139,8 @@ def _run(
     row_names: Names,
 ) -> Run:
     return Run(
-        model, METHOD, plan, Elsewhere(model), keeper, survey.shape, lambda: survey.digest, 1,
-        dim_names, row_names,
+        model, method, plan, elsewhere(method, model), keeper, survey.shape,
+        lambda: survey.digest, 1, dim_names, row_names,
     )  # fmt: skip
 
 
@@ -138,11 +148,11 @@ def _chains(plan: Plan, keeper: Keeper) -> list[ElsewhereChain]:
     return [ElsewhereChain(chain.number, chain.rng, keeper=keeper) for chain in new_chains(plan)]
 
 
-def _with_room(model: Model, keeper: Keeper, plan: Plan, shown: Progress) -> Model:
+def _with_room(model: Model, keeper: Keeper, method: str, plan: Plan, shown: Progress) -> Model:
     rng, n_rows = pilot(plan), keeper.shape[0]
     some = np.arange(n_rows)
     if n_rows > sampled_start.SAMPLE:
         some = sampled_start.sample(rng, n_rows)
     with one_blas_thread():
-        small = with_room(rng, model.on_rows(some), keeper.take(some), METHOD, shown)
+        small = with_room(rng, model.on_rows(some), keeper.take(some), method, shown)
     return replace(model, n_features=small.n_features)

@@ -1,26 +1,31 @@
 """Shards of this process, on some threads: data stay where they are and are read as they are used.
 
-`Keeper` is what a driver sees of rows, wherever they are (`ribp.mcmc.gibbs_rows.RowKeeper`, with a
-first look and with rows that come and go packed); `InProcess` is the keeper that has them here.
+`Keeper` is what a driver sees of rows, wherever they are: the `RowKeeper` of `ribp.mcmc.gibbs_rows`
+and that of `ribp.variational.structured_elsewhere`, with a first look, and with tables of rows that
+come and go. `InProcess` is the keeper that has them here.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.blocks import Tree
 from ribp.likelihoods.moments import Moments, Total
-from ribp.mcmc.gibbs_rows import Order, RowKeeper, Swept
+from ribp.mcmc.gibbs_rows import Order
 from ribp.model import Model
+from ribp.scale.row_methods import Held, row_method
 from ribp.scale.shard import GROUP, Found, Nodes, Packed, Shard, as_block
-from ribp.scale.source import Source
+from ribp.scale.source import FileSource, Source
+from ribp.scale.tables import FileTable, MemoryTable, Parts, Table
 from ribp.threads import n_cores
 
 __all__ = ["InProcess", "Keeper", "Survey", "spans", "surveyed"]
@@ -37,17 +42,40 @@ class Survey(NamedTuple):
     digest: str
 
 
-class Keeper(RowKeeper, Protocol):
+class Keeper(Protocol):
     """Whoever has data and rows of a run."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims of the data."""
+
+    @property
+    def width(self) -> int:
+        """Of the table of what rows have, once a method has begun."""
 
     def survey(self) -> Survey:
         """Look at all data once; every other method comes after it."""
 
-    def begin(self, model: Model) -> None:
-        """Get ready for a model."""
+    def take(self, at: IntArray) -> Data:
+        """Return the data of some rows."""
 
-    def load(self, packed: Packed) -> None:
-        """Put rows back."""
+    def begin(self, model: Model, method: str = "gibbs-rows") -> None:
+        """Get ready for a model and one of `ribp.scale.row_methods.METHODS`."""
+
+    def load(self, table: Parts) -> None:
+        """Put back what rows have."""
+
+    def held(self) -> Iterator[NDArray[Any]]:
+        """Give what all rows have, some of them at a time; each lasts until the next."""
+
+    def fill(self, order: Order) -> None:
+        """Give every row features that suit it, to begin with (`gibbs-rows`)."""
+
+    def sweep(self, order: Any) -> Any:
+        """Do what an order of the method says to every row, and return their sums."""
+
+    def log_terms(self, parameters: Any) -> float:
+        """Return the sum of `Likelihood.log_terms` over all rows."""
 
     def rows(self) -> Packed:
         """Return all rows, packed."""
@@ -95,19 +123,27 @@ class InProcess:
         None for one a core.
     edges
         Where shards begin, if not one has it all: multiples of `GROUP`, beginning with 0.
+    scratch
+        The folder for what `structured` keeps of the rows of a file; None for that of temporary
+        files.
     """
 
     def __init__(
-        self, source: Source, n_threads: int | None = None, edges: Sequence[int] = (0,)
+        self,
+        source: Source,
+        n_threads: int | None = None,
+        edges: Sequence[int] = (0,),
+        scratch: Path | None = None,
     ) -> None:
-        self.source, self.shape = source, source.shape
+        self.source, self.shape, self._scratch = source, source.shape, scratch
         ends = [*edges[1:], source.shape[0]]
         threads = n_cores() if n_threads is None else n_threads
         self._shards = [
             Shard(source, start, stop, n_threads=threads)
             for start, stop in zip(edges, ends, strict=True)
         ]
-        self._packed: list[Packed] = []
+        self._held: list[Held] = []
+        self.width = 0
 
     def survey(self) -> Survey:
         """Look at all data once."""
@@ -119,11 +155,22 @@ class InProcess:
 
         return surveyed(self.shape, [shard.look() for shard in self._shards], squares)
 
-    def begin(self, model: Model) -> None:
+    def begin(self, model: Model, method: str = "gibbs-rows") -> None:
         """Get ready for a model."""
         self._likelihood, index = model.likelihood, model.counts.index
         self._which: list[IntArray] = [index[s.start : s.stop] for s in self._shards]
-        self._packed = [shard.empty(model.n_features) for shard in self._shards]
+        self._method = row_method(method, model)
+        self.width = self._method.width
+        self._held = [
+            self._method.holding(self._table(s.stop - s.start), s.stop - s.start)
+            for s in self._shards
+        ]
+
+    def _table(self, n_rows: int) -> Table:
+        shape, dtype = (n_rows, self._method.width), self._method.dtype
+        if dtype == np.float64 and isinstance(self.source, FileSource):
+            return FileTable(self._scratch, shape)
+        return MemoryTable(np.zeros(shape, dtype))
 
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
@@ -132,38 +179,49 @@ class InProcess:
 
     def fill(self, order: Order) -> None:
         """Give every row features that suit it, to begin with."""
-        each = zip(self._shards, self._which, strict=True)
-        self._packed = [shard.fill(order, which) for shard, which in each]
+        filled = [
+            shard.fill(order, which) for shard, which in zip(self._shards, self._which, strict=True)
+        ]
+        self._held = [Held(MemoryTable(packed), packed) for packed in filled]
 
-    def sweep(self, order: Order) -> Swept:
-        """Update every row, and return their sums."""
+    def sweep(self, order: Any) -> Any:
+        """Do what an order says to every row, and return their sums."""
         tree = Tree()
         for at, shard in enumerate(self._shards):
-            packed = self._packed[at]
-            new, nodes = shard.sweep(order, self._likelihood, self._which[at], packed)
-            self._packed[at] = new
+            self._held[at], nodes = self._method.sweep(
+                shard, order, self._which[at], self._held[at]
+            )
             for node in nodes:
                 tree.add(*node)
-        swept: Swept = tree.total(None)
-        return swept
+        return tree.total(None)
 
     def log_terms(self, parameters: Any) -> float:
         """Return the sum of `Likelihood.log_terms` over all rows."""
-        each = zip(self._shards, self._packed, strict=True)
         tree = Tree(
             node
-            for shard, packed in each
-            for node in shard.log_terms(parameters, self._likelihood, packed)
+            for shard, held in zip(self._shards, self._held, strict=True)
+            for node in shard.log_terms(parameters, self._likelihood, held.packed)
         )
         return float(tree.total(0.0))
 
-    def load(self, packed: Packed) -> None:
-        """Put rows back."""
-        self._packed = [packed[s.start : s.stop] for s in self._shards]
+    def load(self, table: Parts) -> None:
+        """Put back what rows have."""
+        for number, shard in enumerate(self._shards):
+            into = self._held[number].table.following()
+            for start, stop in shard.spans():
+                into.write(start - shard.start, table[start:stop])
+            self._held[number] = self._method.holding(into, shard.stop - shard.start)
+
+    def held(self) -> Iterator[NDArray[Any]]:
+        """Give what all rows have, some of them at a time."""
+        for shard, held in zip(self._shards, self._held, strict=True):
+            for start, stop in shard.spans():
+                yield held.table.read(start - shard.start, stop - shard.start)
 
     def rows(self) -> Packed:
         """Return all rows, packed."""
-        return np.concatenate(self._packed)
+        return np.concatenate([held.packed for held in self._held])
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Let go of what rows have."""
+        self._held = []

@@ -1,6 +1,7 @@
 """A shard: some blocks of rows, and all that is done to them. It knows nothing of who calls it.
 
-Data are read a few blocks at a time, used and dropped; what stays is Z, eight entries to a byte.
+Data are read a group of blocks at a time, used and dropped; shards begin with a group. What stays
+is Z, eight entries to a byte, and what a method needs beside it (`ribp.scale.row_methods`).
 Answers are nodes of the tree of `ribp.likelihoods.blocks`, so that it does not matter which shard
 has which blocks. A block is dealt with by one thread, in the same way wherever it is.
 """
@@ -24,14 +25,12 @@ from ribp.likelihoods.moments import squares, total
 from ribp.mcmc.gibbs_rows import Order, Swept
 from ribp.model import Tally
 from ribp.scale.source import Source
+from ribp.variational.structured_rows import GROUP
 
 __all__ = ["GROUP", "Found", "Nodes", "Packed", "Shard", "as_block"]
 
 Nodes = list[tuple[int, int, Any]]
 Packed = NDArray[np.uint8]
-
-GROUP = 8 * BLOCK
-"""Rows that are read at once; shards begin at a multiple of it."""
 
 
 class Found(NamedTuple):
@@ -89,7 +88,7 @@ class Shard:
 
     def look(self) -> Found:
         """Read everything once: what is missing, what cannot be, what it adds up to."""
-        parts = self._groups(self._look)
+        parts = self.groups(self._look)
         tree = Tree(node for part in parts for node in part.totals)
         return Found(
             all(part.complete for part in parts),
@@ -174,6 +173,10 @@ class Shard:
 
     # Parts
 
+    def data(self, start: int, stop: int) -> Data:
+        """Return the data of some rows; they last until this thread reads again."""
+        return as_block(self._read(start, stop), self.whole)
+
     def _read(self, start: int, stop: int) -> FloatArray:
         return self.source.read(start - self.at, stop - self.at)
 
@@ -181,24 +184,26 @@ class Shard:
         """Return the place of a block in the arrays of this shard."""
         return slice(first - self.start, first - self.start + len(data.values))
 
-    def _groups(self, work: Callable[[int, int], Any]) -> list[Any]:
+    def spans(self) -> list[tuple[int, int]]:
+        """Return where groups begin and end."""
+        return [(at, min(at + GROUP, self.stop)) for at in range(self.start, self.stop, GROUP)]
+
+    def groups(self, work: Callable[[int, int], Any]) -> list[Any]:
         """Return what is made of each group of blocks."""
-        starts = range(self.start, self.stop, GROUP)
-        run = in_order(lambda at: work(at, min(at + GROUP, self.stop)), starts, self.n_threads)
-        return list(run)
+        return list(in_order(lambda span: work(*span), self.spans(), self.n_threads))
 
     def _blocks(self, work: Callable[[int, Data], Any]) -> list[Nodes]:
         """Return what is made of the blocks of each group, added up there."""
 
         def group(start: int, stop: int) -> Nodes:
-            data, tree = as_block(self._read(start, stop), self.whole), Tree()
+            data, tree = self.data(start, stop), Tree()
             for at in range(start, stop, BLOCK):
                 made = work(at, data.rows(slice(at - start, at - start + BLOCK)))
                 if made is not None:
                     tree.add(0, at // BLOCK, made)
             return tree.nodes
 
-        return self._groups(group)
+        return self.groups(group)
 
     def _summed(self, work: Callable[[int, Data], Any]) -> Nodes:
         tree = Tree()

@@ -19,8 +19,12 @@ batches together with the q(A), scales, q(f) and weights at its end.
 **At rest.** With P = sum_n E[z_n z_n'] and D the change of the mean features in a pass, in units of
 the noise, what rows are expected to be moves by sqrt(tr(D'PD)/(N dims)), root mean square. When
 that is below 0.02 times min(1, sum of rho_t in the pass), or after 50 passes, q of every row is
-found once and for all, with more care, and features and scales are updated with the exact sums.
+found once and for all, with more care, and features, scales and weights are updated with the exact
+sums.
 From then on an iteration does nothing, and draws are draws of that q.
+
+**Features that no row has** are given a use, one in every five batches (`ribp.variational.spare`):
+the few rows of a start may not have shown all features.
 
 Rows that were kept and updated all along, as in `ribp.variational.structured`, may have better q.
 """
@@ -43,8 +47,9 @@ from ribp.mcmc.rows_collapsed import gaussian
 from ribp.mcmc.start import Tick, no_tick
 from ribp.model import Model, State
 from ribp.variational import point_weights, structured
-from ribp.variational.features import FeatureFactor, RowSums, draw_features
+from ribp.variational.features import FeatureFactor, RowSums, draw_features, with_means
 from ribp.variational.point_weights import Weights
+from ribp.variational.spare import seeded
 from ribp.variational.structured import StructuredState, evaluate, improve_features
 from ribp.variational.structured_rows import (
     Given,
@@ -56,13 +61,16 @@ from ribp.variational.structured_rows import (
 )
 
 __all__ = [
+    "CAREFUL",
     "Plan",
     "StochasticInfo",
     "StochasticState",
     "draw",
     "estimated_bound",
     "from_structured",
+    "law_counts_of",
     "resting",
+    "searched",
     "start",
     "to_structured",
     "update",
@@ -71,8 +79,10 @@ __all__ = [
 
 _MOST_ROWS = 2000  # of a start
 _FIRST_UPDATES = 10
-_CAREFUL = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 1.0)
+CAREFUL = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 1.0)
+"""Powers of the likelihood in the passes that find q of a row from the prior."""
 _CHUNK = 2**14  # rows whose last q is found at once
+_HARDLY = 0.1  # rows of a batch that have a feature: with fewer it is spare
 _SHARE = 128  # rows of a batch that a thread takes at once
 
 
@@ -164,9 +174,11 @@ def update(
     before, n_rows = state, len(data.values)
     rows, whole = np.zeros((n_rows, model.n_features), np.int8), None
     n_batches = max(1, round(n_rows / plan.batch))
-    for chosen in np.array_split(rng.permutation(n_rows), n_batches):
+    for place, chosen in enumerate(np.array_split(rng.permutation(n_rows), n_batches)):
         at = np.sort(chosen)
         state, swept = use_batch(state, model, data, at, plan, n_threads)
+        if place % plan.every == 0 and place + plan.every < n_batches:
+            state = _with_seed(state, model, data.rows(at), swept.means)
         drawn = np.zeros(swept.row_log_odds.shape, np.int8)
         kernel.draw(seed, state.n_updates, 0, swept.row_log_odds, swept.count_terms, drawn)
         rows[at] = drawn
@@ -209,6 +221,23 @@ def use_batch(
     return moved, swept
 
 
+def _with_seed(
+    state: StochasticState, model: Model, data: Data, means: FloatArray
+) -> StochasticState:
+    """Return a state in which a feature that batches do not have is given a use, if there is one.
+
+    Until the weights change again it can show what it is good for.
+    """
+    in_use = state.sizes * len(data.values) > _HARDLY * len(model.counts.index)
+    if in_use.all() or not in_use.any():
+        return state
+    likelihood, parameters = gaussian(model), state.parameters
+    found = seeded(likelihood, data, means, state.features, parameters, state.log_odds, in_use)
+    return state._replace(
+        **found._asdict(), parameters=with_means(likelihood, found.features.mean, parameters)
+    )
+
+
 def _moved(before: StochasticState, after: StochasticState, n_rows: int) -> float:
     """Return how far what rows are expected to be has moved, in units of the noise."""
     change = (after.features.mean - before.features.mean) / after.parameters.noise_scale
@@ -226,11 +255,18 @@ def start(
     """Return a state found on some of the rows."""
     n_rows = len(data.values)
     some = np.sort(rng.permutation(n_rows)[:_MOST_ROWS])
-    part, here = model.on_rows(some), data.rows(some)
-    state = structured.start(rng, part, here, tick, n_starts)
-    for _ in range(_FIRST_UPDATES):
-        state, _ = structured.update(rng, np.uint64(0), state, part, here, every=5)
+    state = searched(rng, model.on_rows(some), data.rows(some), tick, n_starts)
     return from_structured(state, model, data, some)
+
+
+def searched(
+    rng: np.random.Generator, model: Model, data: Data, tick: Tick, n_starts: int
+) -> StructuredState:
+    """Return a state of some rows, as if there were no others, from which all can begin."""
+    state = structured.start(rng, model, data, tick, n_starts)
+    for _ in range(_FIRST_UPDATES):
+        state, _ = structured.update(rng, np.uint64(0), state, model, data, every=5)
+    return state
 
 
 def from_structured(
@@ -240,7 +276,7 @@ def from_structured(
     n_rows = len(data.values)
     at = np.arange(n_rows) if rows is None else rows
     width, scale = count_width(model), n_rows / at.size
-    law_counts = scale * _law_counts(model, state, at)
+    law_counts = scale * law_counts_of(model, state, at)
     whole = StochasticState(
         RowSums(*(np.empty(0) for _ in RowSums._fields)), np.empty(0), law_counts, state.features,
         state.parameters, state.log_odds, state.mass, state.concentration,
@@ -261,7 +297,7 @@ def to_structured(
     state: StochasticState,
     model: Model,
     data: Data,
-    powers: Sequence[float] = _CAREFUL,
+    powers: Sequence[float] = CAREFUL,
     n_threads: int = 1,
 ) -> StructuredState:
     """Return q of every row given the features, with the exact bound; the rest stays as it is."""
@@ -273,7 +309,7 @@ def estimated_bound(
     model: Model,
     data: Data,
     rows: IntArray,
-    powers: Sequence[float] = _CAREFUL,
+    powers: Sequence[float] = CAREFUL,
     n_threads: int = 1,
 ) -> float:
     """Return an estimate of the bound that `to_structured` finds, from q of some of the rows.
@@ -291,15 +327,16 @@ def _settled(
     state: StochasticState, model: Model, data: Data, n_threads: int = 1
 ) -> StochasticState:
     """Return a state at rest: q of every row, then features and scales given these."""
-    whole, totals = _all_rows(state, model, data, _CAREFUL, n_threads)
+    whole, totals = _all_rows(state, model, data, CAREFUL, n_threads)
     factor, parameters = improve_features(
         gaussian(model), totals.sums, state.features, state.parameters
     )
-    weights, law_counts = weights_of(state), totals.law_counts
+    law_counts = totals.law_counts
+    weights = point_weights.update(model, weights_of(state), totals.sizes, law_counts.sum(axis=0))
     return state._replace(
         sums=totals.sums, sizes=totals.sizes, law_counts=law_counts, features=factor,
         parameters=parameters, rows=state.rows[:0].copy(), row_log_odds=whole.row_log_odds,
-        count_terms=whole.count_terms,
+        count_terms=whole.count_terms, **weights._asdict(),
         bound=evaluate(model, factor, parameters, weights, law_counts, totals),
     )  # fmt: skip
 
@@ -400,7 +437,7 @@ def _towards(old: FloatArray, new: FloatArray, step: float) -> FloatArray:
     return np.asarray((1.0 - step) * old + step * new)
 
 
-def _law_counts(model: Model, state: StructuredState, at: IntArray) -> FloatArray:
+def law_counts_of(model: Model, state: StructuredState, at: IntArray) -> FloatArray:
     """Return the expected counts of laws known to the whole model, from a state of some rows."""
     whole = np.zeros((len(model.counts.laws), state.law_counts.shape[1]))
     _, first = np.unique(model.counts.index[at], return_index=True)

@@ -32,19 +32,32 @@ from ribp.mcmc.start import Tick, best_start, no_tick
 from ribp.model import Model, State
 from ribp.variational import features as feature_part
 from ribp.variational import point_weights
+from ribp.variational.alike import alike
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import Weights
 from ribp.variational.structured_rows import (
+    GROUP,
     Given,
     Swept,
     Totals,
     count_tables,
     count_width,
-    sweep_rows,
+    sweep_groups,
     weighed,
 )
 
-__all__ = ["StructuredInfo", "StructuredState", "bound", "draw", "from_rows", "start", "update"]
+__all__ = [
+    "StructuredInfo",
+    "StructuredState",
+    "bound",
+    "draw",
+    "finish",
+    "follow",
+    "from_rows",
+    "given",
+    "start",
+    "update",
+]
 
 _SHARP = 3.0  # by how much a row's log-odds lean towards the row it starts from
 
@@ -91,6 +104,9 @@ def from_rows(model: Model, data: Data, rows: Rows, state: State) -> StructuredS
     np.add.at(law_counts, (model.counts.index, ones), 1.0)
     tables = count_tables(model, state.log_odds, law_counts)
     lean = state.log_odds + _SHARP * (2.0 * rows - 1.0)
+    if len(rows) > GROUP:  # rows that are alike begin alike, also in different groups
+        kinds = alike(data, model.counts.index)
+        lean = kinds.spread(kinds.firsts(lean))
     n_features = model.n_features + model.likelihood.background
     factor = feature_part.prior_factor(n_features, data.values.shape[1], 1.0)
     empty = StructuredState(
@@ -98,7 +114,7 @@ def from_rows(model: Model, data: Data, rows: Rows, state: State) -> StructuredS
         state.parameters, state.log_odds, state.mass, state.concentration, law_counts, -np.inf,
     )  # fmt: skip
     swept = _sweep(empty, model, data, move=False)
-    return _finish(empty, model, swept.totals)
+    return finish(empty, model, swept.totals)
 
 
 def start(
@@ -143,15 +159,39 @@ def update(
     moved = state._replace(
         row_log_odds=swept.row_log_odds, count_terms=swept.count_terms, row_means=swept.means
     )
-    if (state.number + 1) % every == 0:
-        sizes, histogram = swept.totals.sizes, swept.totals.law_counts.sum(axis=0)
-        if weights == "point":
-            fresh = point_weights.update(model, weights_of(moved), sizes, histogram)
-        else:
-            fresh = _drawn_weights(rng, seed, moved, model)
-        moved = moved._replace(**fresh._asdict())
-    moved = _finish(moved, model, swept.totals)._replace(number=state.number + 1)
+    drawn = None
+    if weights == "sample" and (state.number + 1) % every == 0:
+        drawn = _drawn_weights(rng, seed, moved, model)
+    moved = follow(moved, model, swept.totals, every=every, weights=drawn)
     return moved, StructuredInfo(moved.bound, change)
+
+
+def follow(
+    state: StructuredState,
+    model: Model,
+    totals: Totals,
+    *,
+    every: int = 25,
+    weights: Weights | None = None,
+) -> StructuredState:
+    """Do what an update does after its pass over the rows, which may be anywhere.
+
+    Parameters
+    ----------
+    state, model
+    totals
+        Of the rows after the pass.
+    every
+        The weights change in every so many updates,
+    weights
+        to these, or to better ones if none are given.
+    """
+    number = state.number + 1
+    if number % every == 0:
+        sizes, histogram = totals.sizes, totals.law_counts.sum(axis=0)
+        fresh = weights or point_weights.update(model, weights_of(state), sizes, histogram)
+        state = state._replace(**fresh._asdict())
+    return finish(state, model, totals)._replace(number=number)
 
 
 def bound(state: StructuredState, model: Model, data: Data) -> float:
@@ -182,20 +222,24 @@ def _sweep(
     state: StructuredState, model: Model, data: Data, *, move: bool = True, n_threads: int = 1
 ) -> Swept:
     """Make one pass over all rows, or only find their moments."""
-    given = Given(
+    return sweep_groups(
+        given(state, model), data, model.counts.index, state.row_log_odds, state.count_terms,
+        move=move, n_threads=n_threads,
+    )  # fmt: skip
+
+
+def given(state: StructuredState, model: Model) -> Given:
+    """Return what rows need to know for a pass."""
+    return Given(
         gaussian(model),
         state.features,
         state.parameters.noise_scale,
         state.log_odds,
         count_tables(model, state.log_odds, state.law_counts),
     )
-    return sweep_rows(
-        given, data, model.counts.index, state.row_log_odds, state.count_terms, move=move,
-        n_threads=n_threads,
-    )  # fmt: skip
 
 
-def _finish(state: StructuredState, model: Model, totals: Totals) -> StructuredState:
+def finish(state: StructuredState, model: Model, totals: Totals) -> StructuredState:
     """Update q(A), scales and q(f) given the rows, and find the bound."""
     factor, parameters = improve_features(
         gaussian(model), totals.sums, state.features, state.parameters

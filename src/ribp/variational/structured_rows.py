@@ -3,12 +3,15 @@
 Rows that show the same entries and have the same law have the same q: one of each kind is computed
 (`ribp.variational.alike`, `ribp.kernels.rows_structured`), in blocks of a fixed size, on any number
 of threads. A row whose part of the bound is not finite is an error that names it.
+
+Many rows are taken a group of 4096 at a time: kinds are those of the group, and the totals of group
+j are the node (3, j) of the tree of `ribp.likelihoods.blocks`. Groups may be anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,8 +19,8 @@ from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.kernels import rows_structured as kernel
 from ribp.likelihoods.base import Data
+from ribp.likelihoods.blocks import BLOCK, Tree, in_order
 from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.likelihoods.rows_kept import BLOCK
 from ribp.model import Model
 from ribp.symmetric import log_esp
 from ribp.variational import features
@@ -26,14 +29,25 @@ from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import expected_log_probs
 
 __all__ = [
+    "GROUP",
+    "LEVEL",
     "Given",
     "Swept",
     "Totals",
     "count_tables",
     "count_width",
+    "sum_groups",
+    "sweep_groups",
     "sweep_rows",
     "weighed",
 ]
+
+T = TypeVar("T")
+
+LEVEL = 3
+"""That of the nodes of groups."""
+GROUP = BLOCK << LEVEL
+"""Rows of a group."""
 
 
 class Given(NamedTuple):
@@ -148,6 +162,40 @@ def sweep_rows(
     prior = float(sizes @ given.log_odds) + weighed(law_counts, given.tables)
     totals = Totals(sums, sizes, law_counts, float(number @ divergences) + prior)
     return Swept(kinds.spread(lam), kinds.spread(g), kinds.spread(nu), totals)
+
+
+def sweep_groups(
+    given: Given,
+    data: Data,
+    which: IntArray,
+    row_log_odds: FloatArray,
+    count_terms: FloatArray,
+    *,
+    move: bool = True,
+    n_threads: int = 1,
+) -> Swept:
+    """Do what `sweep_rows` does, group by group."""
+    new = np.empty_like(row_log_odds), np.empty_like(count_terms), np.empty_like(row_log_odds)
+
+    def work(at: slice, n_threads: int) -> Totals:
+        swept = sweep_rows(
+            given, data.rows(at), which[at], row_log_odds[at], count_terms[at], move=move,
+            n_threads=n_threads, names=np.arange(at.start, at.stop),
+        )  # fmt: skip
+        for whole, part in zip(new, swept[:3], strict=True):
+            whole[at] = part
+        return swept.totals
+
+    return Swept(*new, sum_groups(work, len(which), n_threads))
+
+
+def sum_groups(work: Callable[[slice, int], T], n_rows: int, n_threads: int) -> T:
+    """Return the sum of what `work` makes of each group, on as many threads as it is told."""
+    groups = [slice(at, min(at + GROUP, n_rows)) for at in range(0, n_rows, GROUP)]
+    across = n_threads if len(groups) >= 4 * n_threads else 1
+    parts = in_order(lambda at: work(at, n_threads // across), groups, across)
+    total: T = Tree((LEVEL, number, part) for number, part in enumerate(parts)).total(None)
+    return total
 
 
 def count_tables(model: Model, log_odds: FloatArray, law_counts: FloatArray) -> FloatArray:

@@ -1,0 +1,62 @@
+"""Small runs of the structured method with rows elsewhere."""
+
+import numpy as np
+from scale_cases import DIMS, FEATURES, LAWS, ROWS, data_of
+
+from ribp.likelihoods import LinearGaussian
+from ribp.model import Model
+from ribp.scale.row_methods import row_method
+from ribp.variational import structured, structured_elsewhere
+
+CASES = {
+    "complete": (LinearGaussian(), 0.0),
+    "background, missing": (LinearGaussian(background=True), 0.2),
+    "alike": (LinearGaussian(shared=True, background=True), 0.0),
+}
+
+
+def case(name):
+    """Return a model, a state with rows, and data with NaN where missing."""
+    likelihood, share = CASES[name]
+    model = Model(LAWS, FEATURES, likelihood)
+    rng = np.random.default_rng(0)
+    drawn, values = model.simulate(rng, DIMS)
+    if name == "alike":
+        values = np.round(values / 2.0)
+    values = np.where(rng.random(values.shape) < share, np.nan, values)
+    guess = likelihood.first_guess(data_of(values), FEATURES)
+    state = drawn._replace(parameters=guess)
+    return model, structured.from_rows(model, data_of(values), drawn.rows, state), values
+
+
+def in_memory(name, n_updates=3):
+    """Return states and draws of some updates."""
+    model, state, values = case(name)
+    data, rng, found = data_of(values), np.random.default_rng(3), []
+    for number in range(n_updates):
+        state, _ = structured.update(rng, np.uint64(0), state, model, data)
+        drawn = structured.draw(rng, np.uint64(number), state, model, data)
+        found.append((state.bound, drawn))
+    return state, found
+
+
+def with_keeper(name, keeper_of, n_updates=3):
+    """Return the same from rows elsewhere."""
+    model, state, values = case(name)
+    keeper = keeper_of(values)
+    keeper.survey()
+    keeper.begin(model, "structured")
+    keeper.load(structured_elsewhere.table_of(state))
+    state, rng, found = (
+        structured_elsewhere.without_rows(state, model),
+        np.random.default_rng(3),
+        [],
+    )
+    for number in range(n_updates):
+        state, tally = structured_elsewhere.update(np.uint64(number), state, model, keeper)
+        drawn = structured_elsewhere.draw(rng, state, model, tally)
+        found.append((state.bound, drawn._replace(rows=keeper.rows())))
+    table = np.concatenate([part.copy() for part in keeper.held()])
+    assert table.shape == (ROWS, row_method("structured", model).width)
+    lam, terms = np.split(table, [FEATURES], axis=1)
+    return state._replace(row_log_odds=lam, count_terms=terms), found

@@ -1,0 +1,397 @@
+"""The structured method with rows in memory, in files and in shards: the same bits."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scale_cases import ROWS, assert_same_draws, data_of, features
+from structured_cases import CASES, case, in_memory, with_keeper
+
+import ribp
+from ribp import counts, fitting
+from ribp.draws import pack_rows
+from ribp.errors import InputError, StorageError
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.model import Model
+from ribp.scale import fit as scale_fit
+from ribp.scale import row_methods
+from ribp.scale.in_process import InProcess
+from ribp.scale.source import ArraySource, as_source, npy_source
+from ribp.scale.tables import FileTable, MemoryTable, Stored, save
+from ribp.variational import structured, structured_elsewhere, structured_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")
+
+SHARDS = {
+    "one shard": (1, (0,)),
+    "two threads": (2, (0,)),
+    "uneven shards": (1, (0, 8192)),
+    "three shards": (2, (0, 4096, 8192)),
+}
+
+
+def assert_same(one, other):
+    """Compare q, bounds and draws, bit for bit."""
+    for field in ("row_log_odds", "count_terms", "log_odds", "law_counts", "bound", "number"):
+        np.testing.assert_array_equal(getattr(one[0], field), getattr(other[0], field), field)
+    for field in ("mean", "covariance"):
+        mine, yours = (getattr(state.features, field) for state in (one[0], other[0]))
+        np.testing.assert_array_equal(mine, yours, field)
+    for (bound, here), (same, there) in zip(one[1], other[1], strict=True):
+        assert bound == same
+        np.testing.assert_array_equal(pack_rows(here.rows), there.rows)
+        np.testing.assert_array_equal(here.count_log_probs, there.count_log_probs)
+        for a, b in zip(here.parameters, there.parameters, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("shards", SHARDS)
+@pytest.mark.parametrize("name", CASES)
+def test_shards_and_threads_change_nothing(name, shards):
+    n_threads, edges = SHARDS[shards]
+    found = with_keeper(name, lambda values: InProcess(ArraySource(values), n_threads, edges))
+    assert_same(in_memory(name), found)
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("name", ["complete", "background, missing"])
+def test_q_in_a_file_is_q_in_memory(name, tmp_path):
+    def keeper(values):
+        np.save(tmp_path / "x.npy", values)
+        return InProcess(npy_source(tmp_path / "x.npy"), 2, (0, 4096), tmp_path)
+
+    assert_same(in_memory(name), with_keeper(name, keeper))
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]  # q had no name
+
+
+@pytest.mark.jit
+def test_threads_of_many_groups_change_nothing(monkeypatch):
+    monkeypatch.setattr(
+        "ribp.variational.structured_rows.GROUP", 512
+    )  # so many that they are shared out
+    model, state, values = case("complete")
+    one, two = (
+        structured.update(None, np.uint64(0), state, model, data_of(values), n_threads=n)[0]
+        for n in (1, 2)
+    )
+    assert one.bound == two.bound
+    np.testing.assert_array_equal(one.row_log_odds, two.row_log_odds)
+
+
+@pytest.mark.jit
+def test_groups_change_nothing_but_rounding(monkeypatch):
+    """The totals of groups are those of all rows, added in another order."""
+
+    def updated():
+        model, state, values = case("alike")
+        for _ in range(3):
+            state, _ = structured.update(None, np.uint64(0), state, model, data_of(values))
+        assert structured.bound(state, model, data_of(values)) == pytest.approx(state.bound)
+        return state
+
+    grouped = updated()
+    monkeypatch.setattr(structured, "GROUP", 2 * ROWS)
+    unlike = updated()  # a broken twin: rows of different groups that are alike begin differently
+    monkeypatch.setattr(structured_rows, "GROUP", 2 * ROWS)
+    whole = updated()
+    assert grouped.bound == pytest.approx(whole.bound, rel=1e-12)
+    assert unlike.bound != pytest.approx(whole.bound, rel=1e-9)
+    np.testing.assert_allclose(grouped.features.mean, whole.features.mean, rtol=1e-8)
+    np.testing.assert_allclose(grouped.row_means, whole.row_means, atol=1e-8)
+
+
+# Broken twins
+
+
+def forgets(self, shard, order, which, held):
+    """Do the pass, and leave q of one shard as it was."""
+    found, nodes = KEPT(self, shard, order, which, held)
+    return (held._replace(packed=found.packed) if shard.start else found), nodes
+
+
+def mixes_up(self, shard, order, which, held):
+    """Give the rows of one shard to their neighbours."""
+    found, nodes = KEPT(self, shard, order, which, held)
+    rows = np.roll(found.packed, 1, axis=0) if shard.start else found.packed
+    return found._replace(packed=rows), nodes
+
+
+KEPT = row_methods.StructuredRows.sweep
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("broken", [forgets, mixes_up])
+def test_a_shard_that_is_wrong_is_noticed(monkeypatch, broken):
+    whole = in_memory("complete")
+    monkeypatch.setattr(row_methods.StructuredRows, "sweep", broken)
+    found = with_keeper("complete", lambda v: InProcess(ArraySource(v), 1, (0, 4096)))
+    with pytest.raises(AssertionError):
+        assert_same(whole, found)
+
+
+# Fits
+
+PLAN = {"n_chains": 2, "n_warmup": 2, "n_draws": 4, "thin": 2, "seed": 7, "progress": False}
+
+
+def model_of(n_rows, n_features=4):
+    laws = {"a": counts.uniform(1, 2), "b": counts.learned([1.0] * 3)}
+    law = counts.by_group(laws, list("ab" * n_rows)[:n_rows])
+    return Model(law, n_features, LinearGaussian(background=True))
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "data.npy", features(share=0.1)[0])
+    return tmp_path / "data.npy"
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("grow", [False, True])
+def test_a_fit_from_a_file_is_a_fit_from_memory(few, file, grow):
+    options = PLAN | {"grow": grow, "n_chains": 1}
+    in_mind = fitting.fit(model_of(ROWS), data_of(np.load(file)), "structured", n_jobs=2, **options)
+    keeper = InProcess(npy_source(file), 2)
+    found = scale_fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", **options)
+    assert_same_draws(in_mind, found)
+    mapped = InProcess(as_source(np.load(file, mmap_mode="r")), 1, (0, 4096))
+    again = scale_fit.fit(model_of(ROWS), mapped, mapped.survey(), "structured", **options)
+    assert_same_draws(found, again)
+
+
+@pytest.mark.jit
+def test_few_rows_start_as_in_memory(few):
+    values, _ = features(120)
+    in_mind = fitting.fit(model_of(120), data_of(values), "structured", **PLAN)
+    keeper = InProcess(ArraySource(values), 1)
+    found = scale_fit.fit(model_of(120), keeper, keeper.survey(), "structured", **PLAN)
+    assert_same_draws(in_mind, found)
+
+
+@pytest.mark.jit
+def test_an_estimator_of_few_rows_takes_a_map_as_an_array(tmp_path, monkeypatch, few):
+    """No more rows than a search is made on: mean and variance are those of memory, too."""
+    monkeypatch.setattr("ribp.mcmc.sampled_start.SAMPLE", 2000)
+    values, _ = features(700, share=0.05)
+    np.save(tmp_path / "x.npy", values)
+    settings = {"max_features": 4, "n_chains": 1, "n_warmup": 1, "n_draws": 3}
+    settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
+    for method in ("gibbs-rows", "structured"):
+        here = ribp.RestrictedIBP(method, **settings).fit(values)
+        there = ribp.RestrictedIBP(method, **settings).fit(
+            np.load(tmp_path / "x.npy", mmap_mode="r")
+        )
+        assert_same_draws(here.result_, there.result_)
+
+
+@pytest.mark.jit
+def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
+    monkeypatch.setattr("ribp.mcmc.sampled_start.SAMPLE", 300)
+    rng = np.random.default_rng(0)
+    _, rows = features(3000)
+    values = rows @ rng.normal(0, 3, (3, 12)) + 0.3 * rng.normal(size=(3000, 12))
+    law = counts.as_row_counts(rows.sum(axis=1).astype(int), 3000)
+    model, ticks = Model(law, 4, LinearGaussian()), []
+    state = structured_elsewhere.start_in_memory(
+        rng, model, data_of(values), lambda *at: ticks.append(at), 2
+    )
+    overlap = rows.T @ state.row_means / rows.sum(axis=0)[:, None]
+    assert (overlap.max(axis=1) > 0.98).all()
+    assert (state.number, ticks[-1]) == (0, (2, 2))
+    assert state.bound == pytest.approx(structured.bound(state, model, data_of(values)))
+    _, info = structured.update(rng, np.uint64(0), state, model, data_of(values))
+    assert info.bound >= state.bound
+    assert info.change < 0.5  # its rows were where they belong
+
+
+# Going on
+
+DRIVER = """
+import sys
+sys.path.insert(0, {folder!r})
+import conftest, ribp.running.run as run
+from test_structured_elsewhere import model_of, LONG, ROWS
+from ribp.mcmc import sampled_start
+from ribp.scale import fit
+from ribp.scale.in_process import InProcess
+from ribp.scale.source import npy_source
+from ribp.variational import structured
+run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 1
+sampled_start.SAMPLE, structured.best_start = 150, conftest.quick_start
+keeper = InProcess(npy_source({data!r}), 1)
+fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", checkpoint={run!r}, **LONG)
+"""
+LONG = PLAN | {"n_chains": 1, "n_draws": 40}
+
+
+@pytest.mark.jit
+def test_a_driver_that_is_killed_resumes(few, file, tmp_path):
+    keeper, run = InProcess(npy_source(file), 2), tmp_path / "run"
+    whole = scale_fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", **LONG)
+    code = DRIVER.format(folder=str(Path(__file__).parent), data=str(file), run=str(run))
+    driver = subprocess.Popen([sys.executable, "-c", code])
+    deadline = time.monotonic() + 120
+    while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
+        assert driver.poll() is None
+        time.sleep(0.005)
+    driver.send_signal(signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL
+    fresh = InProcess(npy_source(file), 1, (0, 4096))
+    assert_same_draws(whole, scale_fit.resume(run, fresh, fresh.survey(), progress=False))
+    assert len(list(run.glob("chain-0-rows-*.npy"))) == 1
+
+
+class StoppedError(Exception):
+    """What a machine that fails would raise."""
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("fails_at", [4, 9])
+def test_a_run_that_was_killed_goes_on_with_the_same_bits(
+    few, file, tmp_path, monkeypatch, fails_at
+):
+    monkeypatch.setattr("ribp.running.run.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("ribp.running.run.CHECKPOINT_SWEEPS", 2)
+    keeper = InProcess(npy_source(file), 2)
+    survey = keeper.survey()
+    whole = scale_fit.fit(model_of(ROWS), keeper, survey, "structured", **PLAN)
+    sweep, left = InProcess.sweep, [fails_at]
+
+    def failing(self, order):
+        left[0] -= not order.fresh  # that of a start does not count
+        if left[0] == 0:
+            raise StoppedError
+        return sweep(self, order)
+
+    monkeypatch.setattr(InProcess, "sweep", failing)
+    other, folder = InProcess(npy_source(file), 1, (0, 4096)), tmp_path / "run"
+    other.survey()
+    with pytest.raises(StoppedError):
+        scale_fit.fit(model_of(ROWS), other, survey, "structured", checkpoint=folder, **PLAN)
+    monkeypatch.setattr(InProcess, "sweep", sweep)
+    fresh = InProcess(npy_source(file), 1, (0, 8192))
+    found = scale_fit.resume(folder, fresh, fresh.survey(), progress=False)
+    assert_same_draws(whole, found)
+    assert len(list(folder.glob("chain-*-rows-*.npy"))) == 2  # one a chain
+
+
+@pytest.mark.jit
+def test_more_draws_and_a_checkpoint_without_its_rows(few, tmp_path, file):
+    keeper, folder = InProcess(npy_source(file), 2), tmp_path / "run"
+    survey, options = keeper.survey(), PLAN | {"n_chains": 1}
+    scale_fit.fit(model_of(ROWS), keeper, survey, "structured", checkpoint=folder, **options)
+    longer = scale_fit.resume(folder, keeper, survey, n_draws=6, progress=False)
+    whole = scale_fit.fit(model_of(ROWS), keeper, survey, "structured", **options | {"n_draws": 6})
+    assert_same_draws(whole, longer)
+    (rows,) = folder.glob("chain-0-rows-*.npy")
+    whole = rows.read_bytes()
+    for damage, says in ((whole[:-8], "damaged"), (b"", "damaged"), (None, "missing")):
+        rows.unlink(missing_ok=True) if damage is None else rows.write_bytes(damage)
+        with pytest.raises(StorageError, match=rf"chain-0-rows.*{says}"):
+            scale_fit.resume(folder, keeper, survey, n_draws=8, progress=False)
+    np.save(rows, np.zeros((5, 2)))
+    with pytest.raises(StorageError, match="5 rows of 2"):
+        scale_fit.resume(folder, keeper, survey, n_draws=8, progress=False)
+
+
+# Tables
+
+
+def test_tables(tmp_path):
+    values = np.random.default_rng(0).normal(size=(10, 3))
+    for table in (MemoryTable(np.zeros((10, 3))), FileTable(tmp_path, (10, 3))):
+        table.write(0, values[:4])
+        table.write(4, values[4:])
+        np.testing.assert_array_equal(table.read(2, 7), values[2:7])
+        after = table.following()
+        after.write(0, 2 * values)
+        np.testing.assert_array_equal(after.read(0, 10), 2 * values)
+        kept = isinstance(table, MemoryTable)  # a task may be run again; a file is changed in place
+        np.testing.assert_array_equal(table.read(0, 10), values if kept else 2 * values)
+    save(tmp_path / "t.npy", 10, [values[:4], values[4:]])
+    np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), values)
+    stored = Stored(tmp_path / "t.npy", (10, 3))
+    np.testing.assert_array_equal(stored[3:8], values[3:8])
+    with pytest.raises(StorageError, match="cannot hold q of all rows"):
+        FileTable(tmp_path / "nowhere", (10, 3))
+
+
+def test_a_disk_that_is_full(tmp_path):
+    table = FileTable(tmp_path, (10, 3))
+
+    class Full:
+        seek = staticmethod(lambda at: None)
+
+        def write(self, what):
+            raise OSError(28, "No space left on device")
+
+    table._file = Full()
+    with pytest.raises(StorageError, match="No space left"):
+        table.write(0, np.zeros((10, 3)))
+
+
+# What is refused
+
+VALUES = features(300, share=0.1)[0]
+
+
+def test_what_cannot_be_fitted_is_refused():
+    keeper = InProcess(ArraySource(VALUES), 1)
+    survey = keeper.survey()
+    law = counts.as_row_counts(counts.uniform(1, 2), 300)
+
+    def fit(likelihood=None, law=law, method="structured", n_features=3):
+        scale_fit.fit(
+            Model(law, n_features, likelihood or LinearGaussian()), keeper, survey, method
+        )
+
+    with pytest.raises(InputError, match="one law for each of the 300 rows"):
+        fit(law=counts.as_row_counts(counts.uniform(1, 2), 299))
+    with pytest.raises(InputError, match="must be possible with max_features=3"):
+        fit(law=counts.as_row_counts(counts.exactly(4), 300))
+    with pytest.raises(InputError, match='"gibbs-rows" with the Poisson'):
+        fit(PoissonCounts())
+    with pytest.raises(InputError, match='"gibbs-rows" where features are known'):
+        fit(LinearGaussian(known=((1.0,) * 4,)))
+    with pytest.raises(InputError, match="one of gibbs-rows, structured"):
+        fit(method="gibbs")
+
+
+def test_known_features_are_no_more_than_all():
+    """The same words as in memory."""
+    law = counts.as_row_counts(counts.uniform(1, 2), 300)
+    model = Model(law, 3, LinearGaussian(known=((1.0,) * 4,) * 5))
+    keeper = InProcess(ArraySource(VALUES), 1)
+    with pytest.raises(InputError) as there:
+        scale_fit.fit(model, keeper, keeper.survey())
+    with pytest.raises(InputError) as here:
+        fitting.fit(model, data_of(VALUES), "gibbs-rows")
+    assert str(there.value) == str(here.value)
+    assert "at most max_features=3" in str(here.value)
+
+
+@pytest.mark.jit
+def test_a_row_without_a_finite_bound_is_named():
+    def keeper(values):
+        values[5000, 1] = 1e200
+        return InProcess(ArraySource(values), 1, (0, 4096))
+
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="row 5000"):
+        with_keeper("complete", keeper)
+
+
+@pytest.mark.jit
+def test_shards_of_which_nothing_was_seen(few):
+    values = np.full((5000, 3), np.nan)
+    values[4096:] = np.random.default_rng(0).normal(size=(904, 3))
+    keeper = InProcess(ArraySource(values), 1, (0, 4096))
+    law = counts.as_row_counts(counts.uniform(1, 2), 5000)
+    found = scale_fit.fit(
+        Model(law, 3, LinearGaussian()), keeper, keeper.survey(), "structured", **PLAN
+    )
+    assert np.isfinite(found.tree["posterior"]["log_joint"]).all()
