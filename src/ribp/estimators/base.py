@@ -1,0 +1,280 @@
+"""What both estimators have in common."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ribp import checks
+from ribp.checks import FloatArray
+from ribp.errors import FitWarning, InputError
+from ribp.estimators.arguments import Learned, entropy, known_features, likelihood
+from ribp.estimators.describe import describe
+from ribp.fitting import fit
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.door import as_data
+from ribp.likelihoods.moments import MANY, Moments, moments
+from ribp.mcmc import sampled_start
+from ribp.model import Model
+from ribp.posterior.laws import Counts
+from ribp.results import Result
+from ribp.results.settings import AnyModel
+from ribp.running.progress import ProgressOption
+from ribp.running.samplers import sampler
+from ribp.scale import elsewhere
+from ribp.scale import fit as scale_fit
+from ribp.scale.in_process import Keeper, Survey
+
+__all__ = ["Features"]
+
+
+class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators have in common."""
+
+    _METHODS: ClassVar[dict[str, str]]
+
+    method: str
+    likelihood: str
+    mass: float | Learned
+    noise: str
+    noise_scale: float | Learned
+    feature_scale: float | Learned
+    background: bool
+    n_chains: int
+    n_warmup: int
+    n_draws: int
+    n_jobs: int | None
+    progress: ProgressOption
+    checkpoint: str | Path | None
+    random_state: Any
+
+    # Fitting
+
+    def _fit(self, X: Any, counts: Counts) -> Self:
+        if elsewhere.is_elsewhere(X):
+            method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
+            if method in elsewhere.METHODS:
+                with elsewhere.keeper(X) as keeper:
+                    return self.fit_elsewhere(keeper, keeper.survey(), counts)
+            with elsewhere.mapped(X, method) as values:
+                self._set_columns(values.shape[1], None)
+                return self._run(as_data(values), counts, None)
+        data, names = self._data(X, reset=True)
+        return self._run(data, counts, names)
+
+    def fit_elsewhere(
+        self,
+        keeper: Keeper,
+        survey: Survey,
+        counts: Counts = None,
+        dim_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Fit data that are with a `ribp.scale.in_process.Keeper`: "gibbs-rows", "structured"."""
+        self._set_columns(survey.shape[1], dim_names)
+        n_rows, seen = survey.shape[0], survey.moments
+        if n_rows <= sampled_start.SAMPLE:  # as with so few rows in memory
+            seen = self._moments(keeper.take(np.arange(n_rows)))
+        model, grow = self._model(n_rows, seen, counts)
+        assert isinstance(model, Model)
+        self.result_ = scale_fit.fit(
+            model,
+            keeper,
+            survey,
+            self.method,
+            grow=grow,
+            n_chains=self.n_chains,
+            n_warmup=self.n_warmup,
+            n_draws=self.n_draws,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            seed=entropy(self.random_state),
+            dim_names=dim_names,
+        )
+        return self._told()
+
+    def check(self, data: Data, counts: Counts = None) -> None:
+        """Raise an error if such data cannot be fitted so, before anything is done."""
+        chosen = checks.one_of("method", self.method, self._METHODS)
+        model, _ = self._model(len(data.values), self._moments(data), counts)
+        sampler(self._METHODS[chosen], model).check(data)
+
+    def fit_data(
+        self,
+        data: Data,
+        counts: Counts = None,
+        row_names: Sequence[str] | None = None,
+        dim_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Fit data that have passed the door (`ribp.likelihoods.door.as_data`)."""
+        self._set_columns(data.values.shape[1], dim_names)
+        return self._run(data, counts, row_names)
+
+    def adopt(self, result: Result, dim_names: Sequence[str] | None = None) -> Self:
+        """Take over a result, as if it had just been fitted."""
+        self.result_ = result
+        self._set_columns(result.settings["n_dims"], dim_names)
+        self._describe()
+        return self
+
+    def _set_columns(self, n_dims: int, names: Sequence[str] | None) -> None:
+        self.n_features_in_ = n_dims
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
+        chosen = checks.one_of("method", self.method, self._METHODS)
+        model, grow = self._model(len(data.values), self._moments(data), counts)
+        self.result_ = fit(
+            model,
+            data,
+            self._METHODS[chosen],
+            grow=grow,
+            n_chains=self.n_chains,
+            n_warmup=self.n_warmup,
+            n_draws=self.n_draws,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            seed=entropy(self.random_state),
+            row_names=row_names,
+            dim_names=getattr(self, "feature_names_in_", None),
+        )
+        return self._told()
+
+    def _told(self) -> Self:
+        """Describe what was found, and say what is wrong with it."""
+        self._describe()
+        for text in self.result_.summary().warnings:
+            warnings.warn(text, FitWarning, stacklevel=4)
+        return self
+
+    @abstractmethod
+    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
+        """Return the model, and whether it may grow."""
+
+    def _moments(self, data: Data) -> Moments:
+        """Return mean and variance of what was seen, block by block where there is much."""
+        n_rows = len(data.values)
+        by_blocks = self.method in elsewhere.METHODS and n_rows > sampled_start.SAMPLE
+        if by_blocks or n_rows > MANY:
+            return moments(data)
+        seen = data.values if data.complete else data.values[data.observed]
+        return Moments(float(seen.mean()), float(seen.var())) if seen.size else Moments(0.0, 0.0)
+
+    def _describe(self) -> None:
+        """Set the attributes that describe the main mode."""
+        found = describe(self.result_)
+        self.components_, self.background_ = found.components, found.background
+        self.weights_, self.row_probs_ = found.weights, found.row_probs
+        self._kept, self._n_features_out = found.kept, int(found.kept.size)
+
+    def _data(self, X: Any, *, reset: bool) -> tuple[Data, Sequence[str] | None]:
+        """Return data at the door, and names of rows if there are any."""
+        index = getattr(X, "index", None)
+        names = None
+        if (
+            index is not None
+            and getattr(index, "dtype", None) is not None
+            and index.dtype.kind in "OUT"
+        ):
+            names = [str(name) for name in index]
+        values = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=True,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite="allow-nan",
+        )
+        return as_data(values), names
+
+    def _likelihood(self, seen: Moments) -> LinearGaussian | PoissonCounts:
+        return likelihood(
+            self.likelihood,
+            seen,
+            noise=self.noise,
+            noise_scale=self.noise_scale,
+            feature_scale=self.feature_scale,
+            background=self.background,
+            known=known_features(getattr(self, "fixed_components", None)),
+        )
+
+    # Reading
+
+    def _transform(self, X: Any, counts: Counts) -> FloatArray:
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        return np.asarray(self.result_.rows_given(data, counts).probs[:, self._kept])
+
+    def _decode(self, X: Any, counts: Counts) -> Rows:
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        return np.asarray(self.result_.decode(data, counts, features=self._kept))
+
+    def _score(self, X: Any, counts: Counts, sample_weight: ArrayLike | None) -> float:
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        n_rows, dims = data.values.shape
+        entries = np.full(n_rows, dims) if data.complete else data.observed.sum(axis=1)
+        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+        if weights.shape != (n_rows,) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise InputError(
+                "sample_weight", "must be a number >= 0 for each row", sample_weight, "Correct it."
+            )
+        total = weights @ self.result_.rows_given(data, counts).log_density
+        seen = float(weights @ entries)
+        return float(total / seen) if seen > 0 else 0.0
+
+    def inverse_transform(self, X: ArrayLike) -> FloatArray:
+        """Return the data that rows of features, or of their probabilities, make on average.
+
+        Parameters
+        ----------
+        X
+            Shape (rows, features).
+        """
+        check_is_fitted(self)
+        given = np.asarray(X, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != self._n_features_out:
+            raise InputError(
+                "X",
+                f"must have {self._n_features_out} columns, one a feature",
+                f"shape {given.shape}",
+                "Pass what `transform` or `decode` returns.",
+            )
+        return np.asarray(given @ self.components_ + self.background_)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the fit to one file, from which `ribp.load` makes an estimator again."""
+        check_is_fitted(self)
+        self.result_.with_estimator(type(self).__name__, self._settings()).save(path, overwrite)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what is needed to make this estimator again."""
+        names = getattr(self, "feature_names_in_", None)
+        parameters = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if isinstance(value, str | int | float | bool | None)
+        }
+        return {
+            "parameters": parameters,
+            "feature_names_in": None if names is None else [str(name) for name in names],
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags

@@ -1,0 +1,117 @@
+"""The estimator of the unrestricted buffet, a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from ribp import checks
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import FiniteBuffetModel
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+from ribp.estimators.arguments import Learned, entropy, fixed
+from ribp.estimators.base import Features
+from ribp.likelihoods import PoissonCounts
+from ribp.likelihoods.base import Rows
+from ribp.likelihoods.moments import Moments
+from ribp.posterior.laws import Counts
+from ribp.results.settings import AnyModel
+from ribp.running.progress import ProgressOption
+
+__all__ = ["IndianBuffet"]
+
+_USUAL_FEATURES = 30  # of a buffet that must have a limit
+
+
+class IndianBuffet(Features):
+    """The unrestricted Indian buffet: the baseline that knows nothing of counts.
+
+    Parameters and attributes as in `RestrictedIBP`, without counts. Methods: "gibbs", whose number
+    of features has no limit, "variational" and "hybrid", which have at most `max_features` ("auto":
+    30, fewer if there are few rows).
+    """
+
+    _METHODS: ClassVar[dict[str, str]] = {
+        "gibbs": "buffet",
+        "variational": "buffet-variational",
+        "hybrid": "buffet-hybrid",
+    }
+
+    def __init__(
+        self,
+        method: str = "gibbs",
+        *,
+        max_features: int | Literal["auto"] = "auto",
+        likelihood: str = "gaussian",
+        mass: float | Learned = "learn",
+        concentration: float = 1.0,
+        noise: str = "per-dim",
+        noise_scale: float | Learned = "learn",
+        feature_scale: float | Learned = "learn",
+        background: bool = False,
+        n_chains: int = 4,
+        n_warmup: int = 500,
+        n_draws: int = 500,
+        n_jobs: int | None = None,
+        progress: ProgressOption = "auto",
+        checkpoint: str | Path | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.max_features = max_features
+        self.likelihood = likelihood
+        self.mass = mass
+        self.concentration = concentration
+        self.noise = noise
+        self.noise_scale = noise_scale
+        self.feature_scale = feature_scale
+        self.background = background
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Find the features of data; X as in `RestrictedIBP.fit`."""
+        return self._fit(X, None)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return P(feature is active | row), shape (rows, features)."""
+        return self._transform(X, None)
+
+    def decode(self, X: Any) -> Rows:
+        """Return 0/1 rows: features that are more likely than not, shape (rows, features)."""
+        return self._decode(X, None)
+
+    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean log density of an observed entry, features of the row summed out."""
+        return self._score(X, None, sample_weight)
+
+    def sample(self, n_rows: int = 1, random_state: Any = None) -> FloatArray:
+        """Return new data from the posterior predictive, shape (rows, dims)."""
+        check_is_fitted(self)
+        rng = np.random.default_rng(entropy(random_state))
+        return self.result_.sample(rng, checks.integer("n_rows", n_rows))[1]
+
+    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
+        likelihood = self._likelihood(seen)
+        if isinstance(likelihood, PoissonCounts):
+            raise InputError(
+                "likelihood", 'must be "gaussian" for IndianBuffet', "poisson", "Use RestrictedIBP."
+            )
+        mass = fixed("mass", self.mass)
+        concentration = checks.positive("concentration", self.concentration)
+        if self.method == "gibbs":
+            return BuffetModel(n_rows, likelihood, mass, concentration), False
+        size = min(_USUAL_FEATURES, n_rows)
+        if self.max_features != "auto":
+            size = checks.integer("max_features", self.max_features, least=1)
+        return FiniteBuffetModel(n_rows, size, likelihood, mass, concentration), False

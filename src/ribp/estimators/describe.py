@@ -1,0 +1,81 @@
+"""What a fit has found, as the attributes of an estimator.
+
+They describe one mode, that of the highest log joint, and of it the features that are in use in at
+least half of the draws. Weights and features are means over the draws that use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ribp.checks import FloatArray, IntArray
+from ribp.counts import CountLaw, RowCounts, table
+from ribp.likelihoods.moments import MANY
+from ribp.model import Model
+from ribp.posterior.draws import aligned_draws, aligned_row_probs, features_in_use
+from ribp.results import Result
+
+__all__ = ["Description", "count_laws", "describe"]
+
+_IN_USE = 0.5
+
+
+class Description(NamedTuple):
+    """The main mode."""
+
+    kept: IntArray
+    """Places of its features among all that draws have."""
+    components: FloatArray
+    """Shape (features, dims)."""
+    background: FloatArray
+    """Shape (dims,)."""
+    weights: FloatArray
+    """Shape (features,)."""
+    row_probs: NDArray[Any]
+    """Shape (rows, features)."""
+
+
+def describe(result: Result) -> Description:
+    """Return the main mode of a result."""
+    tree, alignment = result.tree, result.alignment
+    likelihood: Any = result.model.likelihood
+    draws = aligned_draws(tree, likelihood, None, alignment, with_rows=False)
+    each_used, known = features_in_use(tree, alignment), np.array(likelihood.known)
+    in_use = alignment.in_use.mean(axis=0)
+    in_use[: len(known)] = 1.0
+    kept, dims = np.flatnonzero(in_use >= _IN_USE), result.settings["n_dims"]
+    weights, uses = np.zeros(kept.size), np.zeros(kept.size)
+    components, background = np.zeros((kept.size, dims)), np.zeros(dims)
+    for at, given in enumerate(draws.parameters):
+        used = each_used[at, kept]
+        uses += used
+        weights += used * expit(draws.log_odds[at, kept])
+        components += used[:, None] * given.features[kept]
+        background += given.background
+    uses = np.maximum(uses, 1.0)
+    components /= uses[:, None]
+    components[: len(known)] = known.reshape(-1, dims)
+    precision = np.float32 if result.settings["n_rows"] > MANY else np.float64
+    row_probs = aligned_row_probs(tree, alignment, kept, precision)
+    return Description(
+        kept, components, background / len(draws.parameters), weights / uses, row_probs
+    )
+
+
+def count_laws(result: Result) -> CountLaw | RowCounts:
+    """Return the count laws of a fit, those that were learned at their posterior mean."""
+    model = result.model
+    assert isinstance(model, Model)
+    counts = model.counts
+    if not any(hasattr(law, "draw_table") for law in counts.laws):
+        return counts.laws[0] if len(counts.laws) == 1 else counts
+    probs = result.count_probs()
+    laws = [
+        table(probs[at]) if hasattr(law, "draw_table") else law
+        for at, law in enumerate(counts.laws)
+    ]
+    return laws[0] if len(laws) == 1 else RowCounts(tuple(laws), counts.index)
