@@ -1,9 +1,16 @@
 """Shared settings: property tests are reproducible and have no deadline (kernels compile).
 
 Linear algebra stays on one thread, as in fits: matrices are small, and workers share the cores.
+
+Tests of kernels come first, then the long ones. Two workers begin with one half of the list each,
+and every second file is in the other half: so each compiles other kernels, and finds those of the
+other on disk when they are needed.
 """
 
+from itertools import groupby
+
 import numpy as np  # noqa: F401  (loads a library that is to be limited)
+import pytest
 import scipy.linalg  # noqa: F401  (the same)
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
@@ -13,3 +20,29 @@ settings.register_profile(
 )
 settings.load_profile("ribp")
 threadpool_limits(limits=1, user_api="blas")
+
+FIRST = ("kernels", "docs", "cli", "mcmc")
+
+
+def pytest_collection_modifyitems(items):
+    """Deal files out to two halves of equal length, in the order of their folders."""
+
+    def place(item):
+        folder = item.path.parent.name
+        return FIRST.index(folder) if folder in FIRST else len(FIRST)
+
+    files = groupby(sorted(items, key=place), key=lambda item: item.path)
+    halves = [], []
+    for number, (_, tests) in enumerate(files):
+        halves[number % 2].extend(tests)
+    (one, other), half = halves, len(items) // 2
+    rest = len(items) - half
+    items[:] = one[:half] + other[rest:] + other[:rest] + one[half:]
+
+
+@pytest.fixture
+def short_searches(monkeypatch):
+    """Cut searches short: for tests of a face, not of what is found behind it."""
+    from short_searches import shorten
+
+    shorten(monkeypatch.setattr)

@@ -37,6 +37,7 @@ TRUTH = np.eye(4)[RNG.integers(4, size=60)]
 X = TRUTH @ RNG.normal(0, 2, (4, 8)) + 0.3 * RNG.normal(size=(60, 8))
 MODEL = Model(counts.as_row_counts("exactly(1)", 60), 6, LinearGaussian())
 SHORT = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "progress": False, "seed": 3}
+whatever_is_found = pytest.mark.usefixtures("short_searches")
 
 
 def same(one, other):
@@ -52,6 +53,7 @@ def test_a_fit_finds_the_features():
     assert (result.tree["posterior"]["active_features"] == 4).mean() > 0.9
 
 
+@whatever_is_found
 def test_same_seed_same_draws():
     one, two = fit(MODEL, complete(X), **SHORT), fit(MODEL, complete(X), n_jobs=1, **SHORT)
     assert same(one, two)
@@ -59,6 +61,7 @@ def test_same_seed_same_draws():
     assert not same(fit(MODEL, complete(X), **{**SHORT, "seed": None}), one)
 
 
+@whatever_is_found
 @pytest.mark.parametrize(
     ("method", "model"),
     [("buffet", BuffetModel(60, LinearGaussian())), ("augmented", None), ("gibbs-rows", MODEL)],
@@ -82,6 +85,7 @@ def test_the_model_can_grow():
 # Stopped and resumed
 
 
+@whatever_is_found
 def test_resumed_with_more_draws(tmp_path):
     run = tmp_path / "run"
     fit(MODEL, complete(X), checkpoint=run, **SHORT)
@@ -92,6 +96,7 @@ def test_resumed_with_more_draws(tmp_path):
         resume(run, complete(X), n_draws=5)
 
 
+@whatever_is_found
 def test_ctrl_c_returns_what_there_is(tmp_path):
     presses = [1]
 
@@ -108,6 +113,7 @@ def test_ctrl_c_returns_what_there_is(tmp_path):
     assert "interrupted" in repr(result)
 
 
+@whatever_is_found
 def test_ctrl_c_before_the_first_draw(tmp_path):
     presses = [1]
 
@@ -123,6 +129,7 @@ def test_ctrl_c_before_the_first_draw(tmp_path):
     assert same(resume(run, complete(X), progress=False), fit(MODEL, complete(X), **SHORT))
 
 
+@whatever_is_found
 def test_what_resume_refuses(tmp_path):
     run = tmp_path / "run"
     fit(MODEL, complete(X), checkpoint=run, **SHORT)
@@ -213,6 +220,7 @@ def test_killed_runs_resume_to_the_same_bits(moment, undisturbed, tmp_path):
         assert same(resume(folder, complete(X), progress=False), undisturbed)
 
 
+@whatever_is_found
 def test_missing_entries_and_names():
     holes = X.copy()
     holes[3, :2] = np.nan

@@ -16,6 +16,7 @@ from ribp.testing.goodness import n_seeds
 pytestmark = pytest.mark.jit
 
 QUICK = ["--chains", "2", "--warmup", "20", "--draws", "20", "--seed", "1", "--max-features", "6"]
+whatever_is_found = pytest.mark.usefixtures("short_searches")
 
 
 @pytest.fixture
@@ -126,6 +127,7 @@ def test_resume_after_a_stop_at_any_moment(ribp, run):
     assert json.loads(ribp("summary", run, "--json")[1])["features"] == whole["features"]
 
 
+@whatever_is_found
 def test_a_stochastic_fit(ribp, table, tmp_path):
     run = tmp_path / "run"
     command = ["fit", table, "--counts", "column:k", "--method", "stochastic", "--out", run]
@@ -135,6 +137,7 @@ def test_a_stochastic_fit(ribp, table, tmp_path):
     assert "stochastic" in out
 
 
+@whatever_is_found
 def test_nothing_is_overwritten_unasked(ribp, run, table, tmp_path):
     code, _, err = ribp("fit", table, "--counts", "column:k", "--out", run, *QUICK)
     assert code == 1
@@ -169,13 +172,11 @@ def test_simulate(ribp, tmp_path):
 
 def test_compare(ribp, table):
     arguments = ["compare", table, "--counts", "column:k", "--holdout", "0.05"]
-    short = ["--warmup", "20", "--draws", "20", "--max-features", "6"]
-    code, out, _ = ribp(*arguments, *short)
+    code, out, _ = ribp(*arguments, *QUICK, "--json")
     assert code == 0
-    assert "unrestricted" in out
-    assert max(map(len, out.splitlines())) <= 80
-    found = json.loads(ribp(*arguments, *short, "--json")[1])["models"]
+    found = json.loads(out)["models"]
     assert found["restricted"]["features"] == 4
+    assert set(found) == {"restricted", "unrestricted"}
 
 
 def test_compare_a_run_and_report_it(ribp, made, tmp_path):
@@ -183,7 +184,10 @@ def test_compare_a_run_and_report_it(ribp, made, tmp_path):
     shutil.copytree(made, run)
     code, out, _ = ribp("compare", run)
     assert code == 0
-    assert f"ribp report {run}" in out
+    shown, _, advice = out.partition("Kept in")
+    assert f"ribp report {run}" in advice
+    assert "unrestricted" in shown
+    assert max(map(len, shown.splitlines())) <= 80
     found = json.loads((run / "compare.json").read_text())["models"]
     assert set(found) == {"restricted", "unrestricted"}
     held_out = json.loads(ribp("summary", run, "--json")[1])["held_out"]
@@ -325,6 +329,7 @@ FILES = ["config.json", "result.nc", "holdout.npz", "checkpoints/settings.json"]
 FILES += ["checkpoints/arrays.npz", "checkpoints/chain-0.npz", "checkpoints/chain-1-draws-0000.npz"]
 
 
+@whatever_is_found
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("how", ["empty", "cut", "noise", "other", "folder"])
 def test_damaged_runs_are_never_a_traceback(ribp, run, file, how):
@@ -354,6 +359,7 @@ def test_python_m_ribp():
     assert "Find the features" in done.stdout
 
 
+@whatever_is_found
 @settings(max_examples=30 * n_seeds(1), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     file=st.sampled_from(["config.json", "checkpoints/settings.json", "checkpoints/chain-0.npz"]),

@@ -21,7 +21,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
 
 
 def test_table_and_report(tmp_path, monkeypatch, capsys):
-    short = demo._OPTIONS | {"n_chains": 2, "n_warmup": 10, "n_draws": 10}
+    short = demo._OPTIONS | {"n_chains": 1, "n_warmup": 10, "n_draws": 10}
     monkeypatch.setattr(demo, "_OPTIONS", short)
     demo.run(tmp_path / "here" / "demo")
     out = capsys.readouterr().out

@@ -21,6 +21,7 @@ def shown_after(script: Path) -> set[str]:
 
 
 @pytest.mark.jit
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_writes_its_pictures(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -24,6 +24,7 @@ TRUTH = np.array([RNG.permutation(np.arange(4) < k) for k in ONES], np.int8)
 COMPONENTS = RNG.normal(0, 2, (4, 9))
 X = TRUTH @ COMPONENTS + 0.3 * RNG.normal(size=(80, 9))
 SHORT = {"n_chains": 2, "n_warmup": 40, "n_draws": 30, "progress": False, "random_state": 1}
+whatever_is_found = pytest.mark.usefixtures("short_searches")
 
 
 def model(**options):
@@ -67,9 +68,9 @@ def test_rows_and_back(fitted):
 
 @pytest.mark.parametrize("method", ["structured", "stochastic", "hybrid"])
 def test_variational_methods_find_the_same(method):
-    found = model(method=method, n_warmup=60).fit(X, counts=ONES)
+    found = model(method=method, n_chains=1, n_warmup=60).fit(X, counts=ONES)
     assert matched(found.decode(X, counts=ONES)) > 0.98
-    assert found.result_.tree["posterior"]["log_joint"].shape == (2, 30)
+    assert found.result_.tree["posterior"]["log_joint"].shape == (1, 30)
 
 
 def test_transform_knows_one_row_at_a_time(fitted):
@@ -118,7 +119,7 @@ def test_a_law_that_is_learned():
     "counts", ["uniform(1, 2)", ribp.counts.uniform(1, 2), np.tile([1, 2], (80, 1))]
 )
 def test_counts_of_every_kind(counts):
-    assert matched(model(counts=counts).fit(X).decode(X)) > 0.9
+    assert matched(model(counts=counts, n_chains=1).fit(X).decode(X)) > 0.9
 
 
 def test_auto_number_of_features():
@@ -130,6 +131,7 @@ def test_auto_number_of_features():
 # Frames, sparse matrices, seeds
 
 
+@whatever_is_found
 def test_frames_in_and_out():
     frame = pd.DataFrame(X, columns=list("abcdefghi"), index=[f"row {n}" for n in range(80)])
     found = model().set_output(transform="pandas").fit(frame, counts=ONES)
@@ -142,18 +144,21 @@ def test_frames_in_and_out():
         found.transform(frame[list("ihgfedcba")], counts=ONES)
 
 
+@whatever_is_found
 def test_polars_out():
     polars = pytest.importorskip("polars")
     found = model().set_output(transform="polars").fit(polars.DataFrame(X), counts=ONES)
     assert isinstance(found.transform(polars.DataFrame(X), counts=ONES), polars.DataFrame)
 
 
+@whatever_is_found
 def test_sparse_in():
     whole = model().fit(X, counts=ONES)
     sparse = model().fit(csr_array(X), counts=ONES)
     np.testing.assert_array_equal(whole.components_, sparse.components_)
 
 
+@whatever_is_found
 @pytest.mark.parametrize(
     "make", [lambda: 5, lambda: np.random.default_rng(5), lambda: np.random.RandomState(5)]
 )
@@ -165,6 +170,7 @@ def test_seeds(make):
 # Inside scikit-learn
 
 
+@whatever_is_found
 def test_cross_validation_with_counts_routed():
     with sklearn.config_context(enable_metadata_routing=True):
         step = model().set_fit_request(counts=True).set_score_request(counts=True)
@@ -176,6 +182,7 @@ def test_cross_validation_with_counts_routed():
     np.testing.assert_array_equal(found["test_score"], same["test_score"])
 
 
+@whatever_is_found
 def test_grid_search():
     search = GridSearchCV(
         model(counts="uniform(1, 2)", n_chains=1), {"max_features": [2, 6]}, cv=KFold(2)
@@ -193,6 +200,7 @@ def test_clone_and_repr():
 # Files
 
 
+@whatever_is_found
 def test_save_and_load(fitted, tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdefghi"))
     made = model(counts="uniform(1, 2)").fit(frame)
@@ -215,6 +223,7 @@ def test_save_and_load(fitted, tmp_path):
 # The baseline
 
 
+@whatever_is_found
 def test_indian_buffet(tmp_path):
     found = ribp.IndianBuffet(**SHORT).fit(X)
     assert found.transform(X).shape == (80, len(found.components_))

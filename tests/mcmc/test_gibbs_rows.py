@@ -49,20 +49,21 @@ def stronger(rng, state, model):
     return state._replace(parameters=given._replace(feature_scale=1.2 * given.feature_scale))
 
 
+# P-values of twins are below 1e-10 (zeros with shared noise: 4e-8); the suite asks for 1e-7.
 @pytest.mark.parametrize(
-    ("name", "update", "spoil"),
+    ("name", "update", "spoil", "replicates"),
     [
-        ("noise per column", gibbs_rows.update, noisier),
-        ("noise per column", gibbs_rows.update, heavier),
-        ("learned laws", gibbs_rows.update, forgetful),
-        ("counts", gibbs_rows.update, stronger),
-        ("shared noise", zeros_for_data, None),
-        ("counts, fixed mean", zeros_for_data, None),
+        ("noise per column", gibbs_rows.update, noisier, 400),
+        ("noise per column", gibbs_rows.update, heavier, 400),
+        ("learned laws", gibbs_rows.update, forgetful, 200),
+        ("counts", gibbs_rows.update, stronger, 400),
+        ("shared noise", zeros_for_data, None, 600),
+        ("counts, fixed mean", zeros_for_data, None, 100),
     ],
 )
-def test_broken_twins_are_caught(name, update, spoil):
+def test_broken_twins_are_caught(name, update, spoil, replicates):
     broken = Trial(CASES[name], update, spoil) if spoil else Trial(CASES[name], update)
-    assert not broken.one_step_agrees(600)
+    assert not broken.one_step_agrees(replicates)
 
 
 # Repeatable, whatever the threads

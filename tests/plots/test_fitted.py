@@ -33,6 +33,7 @@ FITS = {
 }
 
 
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize("name", list(FITS))
 def test_pictures_show_what_the_estimator_says(name):
     model = FITS[name]()

@@ -98,6 +98,7 @@ def test_leave_one_out(result):
     assert "mass" in az.summary(result.to_arviz(), var_names=["mass"]).index
 
 
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize(
     ("method", "model", "shown"),
     [

@@ -1,0 +1,29 @@
+"""Searches cut short, for tests that are not about what a search finds.
+
+A search is most of the work of a short fit. The same steps are made, only few of them.
+"""
+
+from collections.abc import Callable
+
+from ribp.baselines import ibp_gibbs, ibp_variational_start
+from ribp.mcmc import capacity, growth, start
+from ribp.running import samplers
+from ribp.variational import hybrid, structured
+
+QUICK = start.Schedule(steps=5, steps_alone=8, cold_sweeps=2, learning_sweeps=2, growing_sweeps=5)
+
+
+def shorten(put: Callable[..., None] = setattr) -> None:
+    """Make one start of few steps wherever several of many would be made."""
+    search = start.best_start
+
+    def short(rng, model, data, n_starts=1, schedule=QUICK, tick=start.no_tick):
+        return search(rng, model, data, 1, QUICK, tick)
+
+    for module in (samplers, capacity, hybrid, structured):
+        put(module, "best_start", short)
+    put(start, "_SETTLING", 2)
+    put(growth, "_STEPS", 10)
+    put(capacity, "_SWEEPS", 3)
+    put(ibp_variational_start, "_STEPS", 8)
+    put(ibp_gibbs.best_start, "__defaults__", (1, start.no_tick))
