@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ribp.cli.main import main
 from ribp.testing.goodness import n_seeds
+from ribp.version import __version__
 
 pytestmark = pytest.mark.jit
 
@@ -68,6 +69,12 @@ def made(table, tmp_path_factory):
 def run(made, tmp_path):
     """Return a copy of a finished run."""
     return shutil.copytree(made, tmp_path / "run")
+
+
+def test_version(ribp):
+    code, out, _ = ribp("--version")
+    assert code == 0
+    assert out == f"ribp {__version__}\n"
 
 
 def test_summary(ribp, run):

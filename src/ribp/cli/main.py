@@ -11,9 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ribp.version import __version__
+
 app = typer.Typer(
     name="ribp",
-    help="Restricted Indian Buffet Process: hidden binary features with a stated number per row.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,6 +47,22 @@ Chains = Annotated[int, typer.Option(min=1, help="Number of chains.")]
 Warmup = Annotated[int, typer.Option(min=0, help="Sweeps of a chain that are thrown away.")]
 Draws = Annotated[int, typer.Option(min=1, help="Sweeps of a chain that are kept.")]
 Holdout = Annotated[float, typer.Option(help="Share of entries to hide from the fit, and score.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ribp {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _begin(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Restricted Indian Buffet Process: hidden binary features with a stated number per row."""
 
 
 def _options(
