@@ -24,14 +24,14 @@ class Experiment:
 
 EXPERIMENTS = {
     "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
-    "recovery": Experiment("Does a default chain find the features that made the data?", 10),
+    "recovery": Experiment("Does a default chain find the features that made the data?", 7),
     "variational": Experiment("How near is each q to the posterior of a row?", 0.2),
     "toy_features": Experiment("Features and counts of the first toy set, R-IBP and IBP", 7),
-    "one_inflated": Experiment("Held-out scores where most rows have one feature", 10),
-    "printed_gibbs": Experiment("The Gibbs conditional as printed, beside the right one", 5),
+    "one_inflated": Experiment("Held-out scores where most rows have one feature", 8),
+    "printed_gibbs": Experiment("The Gibbs conditional as printed, beside the right one", 4),
     "tables": Experiment(
         "Tables 1 to 3: likelihoods and times on real data",
-        30,
+        80,
         ("reuters_digest.npz", "20news_w100.npz"),
     ),
     "real_features": Experiment(

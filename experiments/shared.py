@@ -1,4 +1,4 @@
-"""What all experiments share: their options, the file of results, pictures.
+"""What all experiments share: their options, the file of results, tables, pictures.
 
 `results.json` keeps what a re-run must give again (`numbers`) apart from what it cannot
 (`timing`); seeds, setting and versions say what made them.
@@ -11,7 +11,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,10 @@ def write_results(
     setting: Mapping[str, Any],
     numbers: Any,
     timing: Mapping[str, Any],
-) -> None:
+) -> Any:
     """Write results.json: whole or not at all, six digits, one line per list.
+
+    Returns the numbers as they were written.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def write_results(
     timing
         Minutes and seconds, which differ from run to run.
     """
-    whole = {
+    whole: dict[str, Any] = {
         "quick": options.quick,
         "seeds": seeds,
         "setting": setting,
@@ -81,9 +83,11 @@ def write_results(
         "numbers": numbers,
         "timing": timing,
     }
-    text = json.dumps(_short(whole), indent=1, allow_nan=False)
+    whole = json.loads(json.dumps(_short(whole), allow_nan=False))
+    text = json.dumps(whole, indent=1)
     text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found.group().split()), text) + "\n"
     write_atomically(options.out / "results.json", lambda file: file.write(text.encode()))
+    return whole["numbers"]
 
 
 def versions() -> dict[str, str]:
@@ -106,6 +110,18 @@ def _short(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return float(f"{value:.6g}") if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table, and an empty one."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+def write_text(path: Path, lines: Sequence[str]) -> None:
+    """Write lines: whole or not at all."""
+    text = "\n".join(lines).rstrip() + "\n"
+    write_atomically(path, lambda file: file.write(text.encode()))
 
 
 def save(figure: Any, path: Path) -> None:

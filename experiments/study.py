@@ -1,7 +1,8 @@
 """A study of many runs: each is written when it ends, and a study that was stopped goes on.
 
-Runs have keys. `results.json` holds what is known; another setting, or a quick study in the same
-folder, begins anew. `--minutes` begins no run after so many.
+Runs have keys. `results.json` holds what is known; another setting, other versions, or a quick
+study in the same folder, begin anew. `--minutes` begins no run after so many. Parts of a study that
+ran side by side in folders of their own are put together by `--join`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,13 @@ def parser(name: str) -> argparse.ArgumentParser:
     """Return the options of a study."""
     made = shared.parser(name, data=True)
     made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    made.add_argument(
+        "--join",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="folders of the same study, whose runs are taken over",
+    )
     return made
 
 
@@ -48,11 +57,26 @@ class Study:
         self.numbers: dict[str, dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
         self._began, self._before, self._console = time.perf_counter(), 0.0, Console()
-        path = given.out / "results.json"
-        stored = json.loads(path.read_text()) if path.exists() else {}
-        if (stored.get("quick"), stored.get("setting")) == (given.quick, self.setting):
-            self.numbers, timing = stored["numbers"], stored["timing"]
-            self.seconds, self._before = timing["seconds"], timing["minutes"]
+        if self._same(stored := _read(given.out)):
+            self._take(stored)
+        for folder in given.join:
+            if not self._same(stored := _read(folder)):
+                raise SystemExit(f"{folder} has no results of this setting and these versions")
+            self._take(stored)
+        if given.join:
+            self._write()
+
+    def _same(self, stored: dict[str, Any]) -> bool:
+        """Return whether stored results could have been made by this study."""
+        mine = {
+            "quick": self.options.quick, "setting": self.setting, "versions": shared.versions(),
+        }  # fmt: skip
+        return {name: stored.get(name) for name in mine} == mine
+
+    def _take(self, stored: dict[str, Any]) -> None:
+        self.numbers |= stored["numbers"]
+        self.seconds |= stored["timing"]["seconds"]
+        self._before += stored["timing"]["minutes"]
 
     def wants(self, *parts: str | int) -> bool:
         """Return whether a run has not been made, and there is time for it."""
@@ -65,6 +89,9 @@ class Study:
         self.numbers[name], self.seconds[name] = numbers, seconds
         shown = ", ".join(f"{k} {v:.3f}" for k, v in numbers.items() if isinstance(v, float))
         self._console.print(f"{name}: {shown}, {seconds:.1f} s", highlight=False)
+        self._write()
+
+    def _write(self) -> None:
         minutes = self._before + (time.perf_counter() - self._began) / 60
         shared.write_results(
             self.options,
@@ -82,15 +109,21 @@ class Study:
         return np.array([np.nan if value is None else value for value in rows], dtype=float)
 
 
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / "results.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
 def key(*parts: str | int) -> str:
     """Return the name of a run."""
     return _BETWEEN.join(map(str, parts))
 
 
-def median(values: np.ndarray[Any, Any], digits: int = 3) -> str:
+def median(values: np.ndarray[Any, Any], digits: int = 3, form: str = "f") -> str:
     """Return the median and the quartiles as text; nothing where there is nothing."""
     v = values[np.isfinite(values)]
     if v.size == 0:
         return ""
-    low, middle, high = (f"{q:.{digits}f}" for q in np.quantile(v, (0.25, 0.5, 0.75)))
+    low, middle, high = (f"{q:.{digits}{form}}" for q in np.quantile(v, (0.25, 0.5, 0.75)))
     return middle if v.size == 1 else f"{middle} ({low}, {high})"

@@ -23,10 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.table import Table
 
 import ribp
-from experiments.shared import BLUE, GREEN, GREY, ORANGE, parse, save, write_results
+from experiments.shared import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    parse,
+    save,
+    table,
+    write_results,
+    write_text,
+)
 from ribp.checks import FloatArray
 from ribp.datasets import OneInflatedToy, toy_one_inflated
 from ribp.errors import FitWarning
@@ -62,14 +71,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for seed in range(scale.n_runs):
             toy = toy_one_inflated(np.random.default_rng([seed, int(rate)]), rate, scale.n_rows)
             hidden = _hidden(seed, toy.data.shape)
-            found["truth"].append({"score": _true_score(toy, hidden)})
+            true = {"score": _true_score(toy, hidden), "features": toy.rows.shape[1]}
+            found["truth"].append(true)
             for name in MODELS:
                 start = time.perf_counter()
                 found[name].append(_run(name, toy, hidden, seed, scale.n_sweeps))
                 times[name].append(time.perf_counter() - start)
             line = ", ".join(f"{name} {found[name][-1]['score']:.3f}" for name in found)
             console.print(f"lambda {rate:g}, run {seed}: {line}")
-    write_results(
+    stored = write_results(
         options,
         seeds=list(range(scale.n_runs)),
         setting={**scale._asdict(), "hidden": HIDDEN},
@@ -77,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         timing={"minutes": (time.perf_counter() - began) / 60, "seconds": seconds},
     )
     _draw(numbers, options.out / "scores.png")
-    console.print(_table(numbers))
+    for file, lines in tables(stored).items():
+        write_text(options.out / file, lines)
 
 
 def _hidden(seed: int, shape: tuple[int, ...]) -> BoolArray:
@@ -109,7 +120,6 @@ def _run(
         "score": -float(model.result_.held_out_log_density(toy.data, hidden).mean()),
         "f1": f1(model.row_probs_ > 0.5, toy.rows),
         "features": len(model.components_),
-        "true features": toy.rows.shape[1],
     }
 
 
@@ -128,11 +138,11 @@ def summary(numbers: dict[str, dict[str, Any]]) -> dict[str, Any]:
             name: {
                 "score": _mean(scores[name]),
                 "less the IBP": _mean(scores[name] - scores["IBP"]),
-                **(
-                    {key: _mean([run[key] for run in models[name]]) for key in ("f1", "features")}
-                    if name in MODELS
-                    else {}
-                ),
+                **{
+                    key: _mean([run[key] for run in models[name]])
+                    for key in ("f1", "features")
+                    if key in models[name][0]
+                },
             }
             for name in models
         }
@@ -144,20 +154,43 @@ def _mean(values: Sequence[float] | FloatArray) -> dict[str, float]:
     return {"mean": float(v.mean()), "standard_error": float(v.std(ddof=1) / np.sqrt(v.size))}
 
 
-def _table(numbers: dict[str, dict[str, Any]]) -> Table:
-    table = Table("lambda", "model", "score", "less the IBP", "F1", "features")
-    for rate, models in summary(numbers).items():
-        for name, one in models.items():
-            cells = [_text(one[key]) if key in one else "" for key in _KEYS]
-            table.add_row(rate, name, *cells)
-    return table
+def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
+    """Return table.md: means over runs, and how often one model is better than another."""
+    rows = [
+        [rate, name, *_cells(name, one)]
+        for rate, models in numbers["summary"].items()
+        for name, one in models.items()
+    ]
+    lines = table((r"$\lambda$", "model", *_COLUMNS), rows)
+    pairs = (("R-IBP", "IBP"), ("R-IBP by groups", "IBP"), ("R-IBP by groups", "R-IBP"))
+    wins = [
+        [f"{a} against {b}", *(_wins(one[a], one[b]) for one in numbers["runs"].values())]
+        for a, b in pairs
+    ]
+    rates = [rf"$\lambda$ = {rate}" for rate in numbers["runs"]]
+    lines += ["Runs in which the first has the better score:", "", *table(("", *rates), wins)]
+    return {"table.md": lines}
 
 
-_KEYS = ("score", "less the IBP", "f1", "features")
+_COLUMNS = ("score", "less the IBP, same data", "F1 of rows", "features")
+
+
+def _cells(name: str, one: dict[str, Any]) -> list[str]:
+    known = [f"{one[key]['mean']:.{digits}f}" if key in one else "" for key, digits in _FOUND]
+    less = "" if name == "IBP" else _text(one["less the IBP"])
+    return [_text(one["score"]), less, *known]
+
+
+_FOUND = (("f1", 2), ("features", 0))
 
 
 def _text(one: dict[str, float]) -> str:
     return f"{one['mean']:.3f} ± {one['standard_error']:.3f}"
+
+
+def _wins(first: list[dict[str, float]], second: list[dict[str, float]]) -> str:
+    better = sum(a["score"] < b["score"] for a, b in zip(first, second, strict=True))
+    return f"{better} of {len(first)}"
 
 
 def _draw(numbers: dict[str, dict[str, Any]], path: Path) -> None:

@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.table import Table
 
 from experiments.printed_gibbs import chains, exact
-from experiments.shared import BLUE, GREEN, ORANGE, parse, save, write_results
-
-_SHOWN = ("score", "mean count", "true mean count", "rows with the right count", "f1")
+from experiments.shared import BLUE, GREEN, ORANGE, parse, save, table, write_results, write_text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -34,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             results.append(chains.compare(name, seed, n_sweeps))
             scores = {kind: f"{one['score']:.3f}" for kind, one in results[-1].items()}
             console.print(f"{name}, seed {seed}: score {scores}")
-    write_results(
+    stored = write_results(
         options,
         seeds=list(range(n_seeds)),
         setting={"n_rows": n_rows, "n_sweeps": n_sweeps, "hidden": chains.HIDDEN},
@@ -42,16 +39,51 @@ def main(arguments: Sequence[str] | None = None) -> None:
         timing={"minutes": (time.perf_counter() - began) / 60},
     )
     _draw(found, options.out / "total-variation.png")
-    console.print(_table(runs))
+    for file, lines in tables(stored).items():
+        write_text(options.out / file, lines)
 
 
-def _table(runs: dict[str, Any]) -> Table:
-    table = Table("data", "divisor", *_SHOWN)
-    for name, results in runs.items():
-        for kind in ("right", "printed"):
-            means = [float(np.mean([run[kind][key] for run in results])) for key in _SHOWN]
-            table.add_row(name, kind, *(f"{mean:.3f}" for mean in means))
-    return table
+def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what was found as Markdown, by the name of a file."""
+    exactly, lines = numbers["exact"], []
+    noises = [*list(next(iter(exactly.values())))[:-1], "no data"]
+    for title, key in _EXACT.items():
+        rows = [
+            [name, *(f"{one[key]:.3f}" for one in by_noise.values())]
+            for name, by_noise in exactly.items()
+        ]
+        lines += [f"**{title}, by noise.**", "", *table(("features of a row", *noises), rows)]
+    rows = [
+        [name, kind, *_cells(runs, kind)]
+        for name, runs in numbers["chains"].items()
+        for kind in ("right", "printed")
+    ]
+    return {"posteriors.md": lines, "chains.md": table(("data", "divisor", *_CHAINS), rows)}
+
+
+def _cells(runs: list[dict[str, dict[str, float]]], kind: str) -> list[str]:
+    def mean(key: str) -> float:
+        return float(np.mean([run[kind][key] for run in runs]))
+
+    less = np.array([run["printed"]["score"] - run["right"]["score"] for run in runs])
+    error = f" ± {less.std(ddof=1) / np.sqrt(less.size):.3f}" if less.size > 1 else ""
+    return [
+        f"{mean('score'):.3f}",
+        "" if kind == "right" else f"{less.mean():+.3f}{error}",
+        f"{mean('mean count'):.2f} ({mean('true mean count'):.2f})",
+        f"{mean('rows with the right count'):.1%}",
+        f"{mean('f1'):.3f}",
+    ]
+
+
+_EXACT = {
+    "Total variation, median over rows": "total variation, median",
+    "Total variation, largest of all rows": "total variation, largest",
+    "Mean count less the right one, mean over rows": "mean count less the right one, mean",
+}
+_CHAINS = (
+    "score", "printed less right", "mean count (true)", "rows with the right count", "F1",
+)  # fmt: skip
 
 
 def _draw(found: dict[str, Any], path: Path) -> None:

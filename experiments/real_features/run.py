@@ -18,7 +18,7 @@ from experiments.chains import MOST_FEATURES
 from experiments.real_features.cases import NAMES as CASES
 from experiments.real_features.cases import Case, load
 from experiments.real_features.methods import METHODS, Answer
-from experiments.shared import BLUE, GREEN, GREY, ORANGE, save
+from experiments.shared import BLUE, GREEN, GREY, ORANGE, save, table, write_text
 from experiments.study import Study, median, parse, parser
 from ribp.checks import FloatArray
 from ribp.testing.recovery import f1, feature_f1
@@ -88,18 +88,13 @@ def _write(path: Path, study: Study) -> None:
     """Write F1 as a table, medians and quartiles."""
     lines = []
     for ending, title in (("", "F1 of all entries"), (", by feature", "F1, mean over features")):
-        lines += [
-            f"**{title}.**",
-            "",
-            f"| | {' | '.join(CASES)} |",
-            "| --- |" + " --- |" * len(CASES),
+        rows = [
+            [name, *(_cell(study.values(c, RUNS[name], of=name + ending)) for c in CASES)]
+            for name in RUNS
         ]
-        for name in RUNS:
-            cells = [_cell(study.values(c, RUNS[name], of=name + ending)) for c in CASES]
-            lines.append(f"| {name} | {' | '.join(cells)} |")
-        lines.append("")
+        lines += [f"**{title}.**", "", *table(("", *CASES), rows)]
     runs = [f"{case} {study.values(case, 'restricted', of='seconds').size}" for case in CASES]
-    path.write_text("\n".join([*lines, f"Seeds: {', '.join(runs)}."]) + "\n")
+    write_text(path, [*lines, f"Seeds: {', '.join(runs)}."])
 
 
 def _stopped(values: FloatArray) -> bool:

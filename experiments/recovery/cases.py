@@ -42,7 +42,7 @@ def load(name: str, seed: int) -> Case:
     return {"missing-one": _missing_one, "bars": _bars, "signed": _signed}[name](seed)
 
 
-NAMES = ["chords-exact", "chords-window", "chords-three", "missing-one", "bars", "signed"]
+NAMES = ("chords-exact", "chords-window", "chords-three", "missing-one", "bars", "signed")
 
 
 def _chords(kind: str) -> Case:

@@ -49,6 +49,7 @@ METHODS = {
 NO_FEATURES = "no features"
 NOISES = ("learned", "fixed", "by column")
 FIXED_NOISE, FIXED_FEATURES = 0.5, 1.0
+FAR = -10.0
 _STARTS = 2
 _BUFFET_STARTS = 3
 _HOT, _COOL, _STEPS = 1.0, 0.1, 200  # noise of the annealed mean field, in units of the spread
@@ -77,8 +78,12 @@ class Scores(NamedTuple):
     """What one run gave; log densities are means over entries."""
 
     training: float
-    """NaN if it was stopped, and so is the next."""
+    """NaN if it was stopped, and so are the next three."""
     held_out: float
+    median: float
+    """Of hidden entries: the mean rests on the worst of them."""
+    far: float
+    """Share of hidden entries below `FAR`."""
     features: float
     seconds: float
 
@@ -201,8 +206,10 @@ def run(starts: Starts, method: str, n_iterations: int) -> Scores:
                 training += float(log_density[~hidden].mean()) / n_kept
                 features += np.count_nonzero(used.shown(state).rows.any(axis=0)) / n_kept
             elif used.shown(state).rows.shape[1] > MOST_FEATURES:
-                return Scores(math.nan, math.nan, used.shown(state).rows.shape[1], seconds)
-    return Scores(training, float(held_out.mean()) - math.log(n_kept), features, seconds)
+                return Scores(*[math.nan] * 4, used.shown(state).rows.shape[1], seconds)
+    held_out -= math.log(n_kept)
+    middle, far = float(np.median(held_out)), float((held_out < FAR).mean())
+    return Scores(training, float(held_out.mean()), middle, far, features, seconds)
 
 
 def entry_log_density(state: State, values: FloatArray) -> FloatArray:

@@ -33,7 +33,8 @@ def draw(path: Path, study: Study) -> None:
         _panel(column[1], study, name, "seconds", -np.inf)
         if alone.size:
             column[0].axvline(np.median(alone), color=GREY, ls="--", lw=1, zorder=0)
-            column[0].set(xlim=(least - 0.1, None))
+            right = max(column[0].get_xlim()[1], float(np.median(alone)) + 0.1)
+            column[0].set(xlim=(least - 0.1, right))
         column[0].set(title=name, xlabel="log density of a hidden entry")
         column[0].locator_params(axis="x", nbins=5)
         column[1].set(xlabel="seconds of one core", xscale="log", xlim=(0.7, 1000))
@@ -43,9 +44,10 @@ def draw(path: Path, study: Study) -> None:
         axes[0, 0].plot([], [], _MARKS[noise], mec="0.3", mfc=_fill("0.3", noise))[0]
         for noise in NOISES
     ]
+    handles += axes[0, 0].plot([], [], "<", color="0.3", ms=6)
     handles += axes[0, 0].plot([], [], "--", color=GREY, lw=1)
-    labels = [*(f"noise {noise}" for noise in NOISES), "no features"]
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    labels = [*(f"noise {noise}" for noise in NOISES), "far below", "no features"]
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
     save(figure, path)
 
 

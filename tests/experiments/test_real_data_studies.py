@@ -61,7 +61,9 @@ def densities(state):
 
 
 def options(tmp_path, **changed):
-    return SimpleNamespace(out=tmp_path, quick=False, minutes=1e9, **changed)
+    return SimpleNamespace(
+        **{"out": tmp_path, "quick": False, "minutes": 1e9, "join": []} | changed
+    )
 
 
 def test_a_study_goes_on_where_it_was(tmp_path, capsys):
@@ -76,10 +78,32 @@ def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     np.testing.assert_equal(again.values("a", "b", of="seconds"), [1.5, 2.5])
     assert again.values("a", "c", of="f1").size == 0
     assert study.Study(options(tmp_path), {"n": 4}).wants("a", "b", 0)
-    late = study.Study(SimpleNamespace(out=tmp_path, quick=True, minutes=-1.0), {})
+    late = study.Study(options(tmp_path, quick=True, minutes=-1.0), {})
     assert not late.wants("a", "b", 0)
     assert json.loads((tmp_path / "results.json").read_text())["seeds"] == [0, 1]
     assert "a | b | 0: f1 0.500, 1.5 s" in capsys.readouterr().out
+
+
+def test_parts_of_a_study_are_put_together(tmp_path):
+    for seed, name in enumerate("ab"):
+        (tmp_path / name).mkdir()
+        part = study.Study(options(tmp_path / name), {"n": 3})
+        part.add("x", seed, numbers={"f1": 0.5 + seed}, seconds=1.0)
+    (tmp_path / "c").mkdir()
+    joined = options(tmp_path / "c", join=[tmp_path / "a", tmp_path / "b"])
+    assert study.Study(joined, {"n": 3}).values("x", of="f1").tolist() == [0.5, 1.5]
+    stored = json.loads((tmp_path / "c" / "results.json").read_text())
+    assert stored["seeds"] == [0, 1]
+    assert stored["timing"]["seconds"] == {"x | 0": 1.0, "x | 1": 1.0}
+    with pytest.raises(SystemExit, match="a has no results of this setting"):
+        study.Study(joined, {"n": 4})
+
+
+def test_other_versions_begin_anew(tmp_path, monkeypatch):
+    study.Study(options(tmp_path), {}).add("x", 0, numbers={"f1": 0.5}, seconds=1.0)
+    assert not study.Study(options(tmp_path), {}).wants("x", 0)
+    monkeypatch.setattr(study.shared, "versions", lambda: {"ribp": "another"})
+    assert study.Study(options(tmp_path), {}).wants("x", 0)
 
 
 def test_medians():
@@ -124,7 +148,7 @@ def test_chords_with_and_without_twins():
 @pytest.mark.parametrize(
     ("name", "file", "shape"),
     [
-        ("digest", "reuters_digest.npz", (730, 200)),
+        ("digest", "reuters_digest.npz", (730, 1713)),
         ("newsgroups", "20news_w100.npz", (5000, 100)),
     ],
 )
@@ -153,7 +177,8 @@ def test_scores_average_densities_not_their_logarithms(monkeypatch):
     found = methods.run(starts, "Gibbs R-IBP", 4)
     a, b = densities(STATES[0]), densities(STATES[1])
     right = np.log(0.5 * (np.exp(a[HIDDEN]) + np.exp(b[HIDDEN]))).mean()
-    assert found.held_out == pytest.approx(right, rel=1e-12)
+    assert found.held_out == found.median == pytest.approx(right, rel=1e-12)  # of two entries
+    assert found.far == 0.0
     assert abs(found.held_out - 0.5 * (a + b)[HIDDEN].mean()) > 0.01  # the wrong average differs
     assert found.training == pytest.approx(0.5 * (a + b)[~HIDDEN].mean(), rel=1e-12)
     assert found.features == 2
@@ -183,6 +208,18 @@ def test_numbers_of_the_paper_per_entry():
     assert text.paper("Gibbs IBP", "chord, by row", "held_out") == pytest.approx(-2320 / 1332)
     assert text.paper("hybrid R-IBP", "newsgroups", "training") == pytest.approx(-1.449, abs=1e-3)
     assert text.paper("structured R-IBP", "digest", "seconds") is None
+
+
+def test_cells_say_what_broke_down_and_what_was_stopped(tmp_path):
+    found = study.Study(options(tmp_path), {})
+    for seed, score in enumerate((-1e5, -2e5, math.nan)):
+        numbers = {"held_out": score, "far": 0.25}
+        found.add("digest", "learned", "Gibbs IBP", seed, numbers=numbers, seconds=1.0)
+    cell = text._cell(found, "digest", "learned", "Gibbs IBP", "held_out")
+    assert cell.startswith("breaks down: -1.5e+05 (-1.8e+05, -1.2e+05); 1 of 3 over 200 features [")
+    assert text._cell(found, "digest", "learned", "Gibbs IBP", "far") == "25.00 (25.00, 25.00)"
+    assert text._cell(found, "digest", "learned", "Gibbs IBP", "training").startswith("over 200")
+    assert text._cell(found, "digest", "fixed", "Gibbs IBP", "training") == "not run"
 
 
 def test_a_run_of_the_tables(tmp_path, monkeypatch, capsys):
@@ -293,7 +330,8 @@ def test_what_is_said_of_counts():
 
 
 def test_a_run_with_vague_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(vague_counts, "QUICK", vague_counts.Scale((1, 0, 0), 2, 40))
+    monkeypatch.setattr(vague_counts, "NAMES", ("chords",))
+    monkeypatch.setattr(vague_counts, "QUICK", vague_counts.Scale((1,), 2, 40))
     vague_counts.main(["--quick", "--out", str(tmp_path), "--data", str(DATA)])
     found = json.loads((tmp_path / "results.json").read_text())["numbers"]
     assert found["chords | exact | 0"]["right counts"] == 1.0
@@ -301,14 +339,21 @@ def test_a_run_with_vague_counts(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {
         "results.json", "table.md", "knowledge.png",
     }  # fmt: skip
-    assert len(list(vague_counts._order(vague_counts.Scale()))) == 11 * len(vague_cases.KNOWLEDGE)
+    everything = vague_counts._order(vague_counts.Scale((5,)))
+    assert len(list(everything)) == 5 * len(vague_cases.KNOWLEDGE)
 
 
 # Pages
 
 
-@pytest.mark.parametrize("name", ["tables", "real_features", "vague_counts"])
-def test_pages_show_pictures_and_tables(name):
+WRITERS = {
+    "tables": text.write_tables, "real_features": real_features._write,
+    "vague_counts": vague_counts._write,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_pages_show_pictures_and_tables(name, tmp_path):
     page = (ROOT / "docs" / "evaluation" / f"{name}.md").read_text()
     results = ROOT / "experiments" / name / "results"
     for shown in (*results.glob("*.png"), *results.glob("*.md")):
@@ -316,3 +361,8 @@ def test_pages_show_pictures_and_tables(name):
     stored = json.loads((results / "results.json").read_text())
     assert not stored["quick"]
     assert "seconds" not in json.dumps(stored["numbers"])
+    known = study.Study(options(tmp_path), {})
+    known.numbers, known.seconds = stored["numbers"], stored["timing"]["seconds"]
+    WRITERS[name](tmp_path / "again.md", known)
+    (table,) = results.glob("*.md")
+    assert table.read_text() == (tmp_path / "again.md").read_text()

@@ -1,5 +1,6 @@
 """`ribp reproduce`, the registry, and what experiments share."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from ribp.cli.main import main
 pytestmark = pytest.mark.jit
 
 ROOT = Path(__file__).parents[2]
+PLAIN = ["recovery", "variational", "toy_features", "one_inflated", "printed_gibbs"]
+FILES = {"results.json", "scores.png", "table.md"}
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def test_every_experiment_is_complete():
             assert picture.stat().st_size < 150_000
 
 
-@pytest.mark.parametrize("name", ["toy_features", "one_inflated", "printed_gibbs"])
+@pytest.mark.parametrize("name", PLAIN)
 def test_pages_show_every_picture_and_stored_results_say_what_made_them(name):
     page = (ROOT / "docs" / "evaluation" / f"{name}.md").read_text()
     results = ROOT / "experiments" / name / "results"
@@ -79,6 +82,18 @@ def test_pages_show_every_picture_and_stored_results_say_what_made_them(name):
     assert set(stored["versions"]) == {"python", "numpy", "scipy", "numba", "ribp"}
     assert "seconds" not in json.dumps(stored["numbers"])
     assert stored["timing"]["minutes"] > 0
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_tables_are_those_of_the_stored_results_and_stand_on_the_page(name):
+    page = (ROOT / "docs" / "evaluation" / f"{name}.md").read_text()
+    results = ROOT / "experiments" / name / "results"
+    stored = json.loads((results / "results.json").read_text())["numbers"]
+    made = importlib.import_module(f"experiments.{name}.run").tables(stored)
+    assert {path.name for path in results.glob("*.md")} == set(made)
+    for file, lines in made.items():
+        assert (results / file).read_text() == "\n".join(lines).rstrip() + "\n"
+        assert f"```{{include}} ../../experiments/{name}/results/{file}\n```" in page
 
 
 def test_list(ribp):
@@ -139,8 +154,9 @@ def test_a_run_gives_the_same_numbers_again(tmp_path, monkeypatch, capsys):
     for name in ("a", "b"):
         one_inflated.main(["--quick", "--out", str(tmp_path / name)])
         found.append(json.loads((tmp_path / name / "results.json").read_text()))
-        assert {path.name for path in (tmp_path / name).iterdir()} == {"results.json", "scores.png"}
+        assert {path.name for path in (tmp_path / name).iterdir()} == FILES
     first, second = found
+    assert "| R-IBP against IBP |" in (tmp_path / "a" / "table.md").read_text()
     assert first["numbers"] == second["numbers"]
     assert len(first["numbers"]["runs"]["3"]["R-IBP"]) == 2
     assert "lambda 3, run 1" in capsys.readouterr().out
