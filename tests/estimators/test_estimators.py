@@ -53,6 +53,15 @@ def test_what_is_found(fitted):
     assert list(fitted.get_feature_names_out()) == [f"restrictedibp{i}" for i in range(4)]
 
 
+@whatever_is_found
+def test_probabilities_of_rows_are_those_of_the_last_fit():
+    again = model(n_chains=1)
+    assert not hasattr(again, "row_probs_")
+    assert again.fit(X[:40], counts=ONES[:40]).row_probs_.shape[0] == 40
+    assert again.row_probs_ is again.row_probs_
+    assert again.fit(X[:50], counts=ONES[:50]).row_probs_.shape[0] == 50
+
+
 def test_rows_and_back(fitted):
     probs = fitted.transform(X, counts=ONES)
     np.testing.assert_allclose(probs.sum(axis=1), ONES, atol=1e-6)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,7 +18,7 @@ from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import FitWarning, InputError
 from ribp.estimators.arguments import Learned, entropy, known_features, likelihood
-from ribp.estimators.describe import describe
+from ribp.estimators.describe import describe, row_probs
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, Rows
@@ -174,8 +175,15 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Set the attributes that describe the main mode."""
         found = describe(self.result_)
         self.components_, self.background_ = found.components, found.background
-        self.weights_, self.row_probs_ = found.weights, found.row_probs
+        self.weights_ = found.weights
         self._kept, self._n_features_out = found.kept, int(found.kept.size)
+        self.__dict__.pop("row_probs_", None)  # of an earlier fit
+
+    @cached_property
+    def row_probs_(self) -> NDArray[Any]:
+        """P(row has feature) for the rows that were fitted; made when it is first asked for."""
+        check_is_fitted(self)
+        return row_probs(self.result_, self._kept)
 
     def _data(self, X: Any, *, reset: bool) -> tuple[Data, Sequence[str] | None]:
         """Return data at the door, and names of rows if there are any."""

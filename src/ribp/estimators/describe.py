@@ -19,7 +19,7 @@ from ribp.model import Model
 from ribp.posterior.draws import aligned_draws, aligned_row_probs, features_in_use
 from ribp.results import Result
 
-__all__ = ["Description", "count_laws", "describe"]
+__all__ = ["Description", "count_laws", "describe", "row_probs"]
 
 _IN_USE = 0.5
 
@@ -35,8 +35,6 @@ class Description(NamedTuple):
     """Shape (dims,)."""
     weights: FloatArray
     """Shape (features,)."""
-    row_probs: NDArray[Any]
-    """Shape (rows, features)."""
 
 
 def describe(result: Result) -> Description:
@@ -59,11 +57,13 @@ def describe(result: Result) -> Description:
     uses = np.maximum(uses, 1.0)
     components /= uses[:, None]
     components[: len(known)] = known.reshape(-1, dims)
+    return Description(kept, components, background / len(draws.parameters), weights / uses)
+
+
+def row_probs(result: Result, kept: IntArray) -> NDArray[Any]:
+    """Return the share of draws in which each row has these features, shape (rows, features)."""
     precision = np.float32 if result.settings["n_rows"] > MANY else np.float64
-    row_probs = aligned_row_probs(tree, alignment, kept, precision)
-    return Description(
-        kept, components, background / len(draws.parameters), weights / uses, row_probs
-    )
+    return aligned_row_probs(result.tree, result.alignment, kept, precision)
 
 
 def count_laws(result: Result) -> CountLaw | RowCounts:

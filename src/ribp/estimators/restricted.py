@@ -75,8 +75,8 @@ class RestrictedIBP(Features):
     weights_
         The mean probability of each feature, shape (features,).
     row_probs_
-        P(row has feature) for the rows that were fitted, shape (rows, features); single precision
-        above 50 000 rows.
+        P(row has feature) for the rows that were fitted, shape (rows, features); made when it is
+        first asked for, in single precision above 50 000 rows.
     counts_
         The count law, as found: one law, or a `RowCounts` if rows differ.
     result_
