@@ -28,9 +28,11 @@ test: $(READY)
 	$(PYTEST) tests
 	$(MAKE) coverage
 
-# The same tests, the statistical tier with many seeds.
+# The same tests, the statistical tier with many seeds; then all that can do without the compiler, which does not see
+# an index that is out of bounds.
 test-slow: $(READY)
 	RIBP_TEST_SEEDS=10 $(PYTEST) tests
+	NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/likelihoods tests/mcmc tests/baselines tests/prior tests/variational -m "not jit"
 
 # The report in a real browser; installs Debian's chromium if there is none.
 browser: $(READY) chromium
