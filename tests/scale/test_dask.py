@@ -27,7 +27,8 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 from ribp.scale import dask_runner  # noqa: E402
-from ribp.scale.dask_runner import DaskKeeper, connect  # noqa: E402
+from ribp.scale.cluster import connect, versions  # noqa: E402
+from ribp.scale.dask_runner import DaskKeeper  # noqa: E402
 
 pytestmark = [
     pytest.mark.jit,
@@ -110,7 +111,8 @@ import conftest, ribp.running.run as run
 from test_dask import model_of, PLAN
 from ribp.mcmc import sampled_start
 from ribp.scale import fit, sampler
-from ribp.scale.dask_runner import DaskKeeper, connect
+from ribp.scale.cluster import connect
+from ribp.scale.dask_runner import DaskKeeper
 from ribp.scale.source import npy_source
 run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 2
 sampled_start.SAMPLE = 150
@@ -174,19 +176,19 @@ def test_stochastic_reads_a_dask_array_from_a_file():
 
 
 def test_workers_with_other_versions(client):
-    other = dask_runner.versions() | {"numpy": "1.0.0"}
+    other = versions() | {"numpy": "1.0.0"}
 
     def pretend(found):
-        from ribp.scale import dask_runner
+        from ribp.scale import cluster
 
-        dask_runner.versions = lambda: found
+        cluster.versions = lambda: found
 
     def honest():
         import importlib
 
-        from ribp.scale import dask_runner
+        from ribp.scale import cluster
 
-        importlib.reload(dask_runner)
+        importlib.reload(cluster)
 
     worker = next(iter(client.nthreads()))
     client.run(pretend, other, workers=[worker])

@@ -112,7 +112,8 @@ def open_large(source: FileSource, scheduler: str | None, scratch: Path) -> Iter
         finally:
             here.close()
         return
-    from ribp.scale.dask_runner import DaskKeeper, connect
+    from ribp.scale.cluster import connect
+    from ribp.scale.dask_runner import DaskKeeper
 
     client: Any = connect(scheduler)
     try:
