@@ -56,7 +56,7 @@ class Study:
         self.options, self.setting = given, json.loads(json.dumps(setting))
         self.numbers: dict[str, dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
-        self._began, self._before, self._console = time.perf_counter(), 0.0, Console()
+        self._began, self._console = time.perf_counter(), Console()
         if self._same(stored := _read(given.out)):
             self._take(stored)
         for folder in given.join:
@@ -76,7 +76,6 @@ class Study:
     def _take(self, stored: dict[str, Any]) -> None:
         self.numbers |= stored["numbers"]
         self.seconds |= stored["timing"]["seconds"]
-        self._before += stored["timing"]["minutes"]
 
     def wants(self, *parts: str | int) -> bool:
         """Return whether a run has not been made, and there is time for it."""
@@ -92,7 +91,7 @@ class Study:
         self._write()
 
     def _write(self) -> None:
-        minutes = self._before + (time.perf_counter() - self._began) / 60
+        minutes = sum(self.seconds.values()) / 60
         shared.write_results(
             self.options,
             seeds=sorted({int(one.split(_BETWEEN)[-1]) for one in self.numbers}),
