@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-__all__ = ["FitWarning", "InputError", "ProposalLimitError", "StorageError", "TruncationWarning"]
+__all__ = [
+    "FitWarning",
+    "InputError",
+    "Notice",
+    "ProposalLimitError",
+    "StorageError",
+    "TruncationWarning",
+]
 
 
 class InputError(ValueError):
@@ -43,6 +52,15 @@ class StorageError(RuntimeError):
 
 class FitWarning(UserWarning):
     """Something about a fit that its user should know."""
+
+
+class Notice(NamedTuple):
+    """Something about data or a fit that its user should know; advice goes by its code."""
+
+    code: str
+    """Short, stable, such as "constant-column"."""
+    text: str
+    """A sentence for the user."""
 
 
 class TruncationWarning(UserWarning):
