@@ -11,10 +11,20 @@ from ribp import checks
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.units import Units
 
-__all__ = ["Learned", "entropy", "fixed", "known_features", "likelihood"]
+__all__ = [
+    "Background",
+    "Learned",
+    "background_or_auto",
+    "entropy",
+    "fixed",
+    "known_features",
+    "likelihood",
+]
 
 Learned = Literal["learn"]
+Background = bool | Literal["auto"]
 Known = tuple[tuple[float, ...], ...]
 
 
@@ -48,28 +58,34 @@ def likelihood(
     background: bool,
     known: Known = (),
 ) -> LinearGaussian | PoissonCounts:
-    """Return the likelihood that users ask for; priors of scales follow the moments of the data."""
-    scales = {
-        "noise_scale": fixed("noise_scale", noise_scale),
-        "feature_scale": fixed("feature_scale", feature_scale),
-    }
+    """Return the likelihood that users ask for, in the units that the data have."""
+    noise_size = fixed("noise_scale", noise_scale)
+    feature_size = fixed("feature_scale", feature_scale)
     if checks.one_of("likelihood", kind, ("gaussian", "poisson")) == "poisson":
         return PoissonCounts(
-            background=bool(background),
-            feature_scale=scales["feature_scale"],
-            prior_mean=seen.mean if seen.mean > 0 else 1.0,
+            background=background,
+            feature_scale=feature_size,
+            prior_mean=seen.overall_mean if seen.overall_mean > 0 else 1.0,
             known=known,
         )
     shared = checks.one_of("noise", noise, ("per-dim", "shared")) == "shared"
-    variance = seen.variance if seen.variance > 0 else 1.0
     return LinearGaussian(
         shared=shared,
-        background=bool(background),
-        **scales,
-        noise_variance=variance,
-        feature_variance=variance if shared else 1.0,
+        background=background,
+        noise_scale=noise_size,
+        feature_scale=feature_size,
         known=known,
+        units=Units.of(seen, shared=shared),
     )
+
+
+def background_or_auto(given: Any) -> bool | None:
+    """Return whether there is a background, None for "auto"."""
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    if isinstance(given, str) and given == "auto":
+        return None
+    raise InputError("background", 'must be True, False or "auto"', repr(given), "Choose one.")
 
 
 def entropy(random_state: Any) -> list[int] | int | None:
