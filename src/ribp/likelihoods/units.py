@@ -61,9 +61,7 @@ class Units:
             size = _unit(float(weights @ variance), float(weights @ mean**2))
             spread = [size] * mean.size
         else:
-            spread = [
-                _unit(v, m**2) for v, m in zip(variance.tolist(), mean.tolist(), strict=True)
-            ]
+            spread = [_unit(v, m**2) for v, m in zip(variance.tolist(), mean.tolist(), strict=True)]
         return cls(tuple(mean.tolist()), tuple(spread), tuple(number.astype(int).tolist()))
 
     @cached_property

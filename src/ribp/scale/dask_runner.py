@@ -48,9 +48,7 @@ _RENEW = 50  # sweeps after which rows are taken in and handed out again
 # What workers do
 
 
-def _shard(
-    data: Any, span: tuple[int, int], whole: bool = False, likelihood: Any = None
-) -> Shard:
+def _shard(data: Any, span: tuple[int, int], whole: bool = False, likelihood: Any = None) -> Shard:
     """Return a shard of a source, or of an array that holds just its rows."""
     options = {
         "whole": whole,
@@ -255,6 +253,7 @@ class DaskKeeper:
 
     def begin(self, model: Model, method: str = "gibbs-rows") -> None:
         """Get ready for a model."""
+        self.use_units(model.likelihood)
         index, chosen = model.counts.index, row_method(method, model)
         self._method, self.width = self._everywhere(chosen), chosen.width
         self._which = [self._everywhere(index[start:stop]) for start, stop in self._spans]
