@@ -254,9 +254,9 @@ class Result:
         """Return replicates of the fitted data, shape (n_draws, rows, dims)."""
         return predict.posterior_predictive(rng, self.draws(), self.model.likelihood, n_draws)
 
-    def check(self, rng: np.random.Generator, data: Data, n_draws: int = 200) -> Checks:
+    def check(self, rng: np.random.Generator, data: Data, n_draws: int = 50) -> Checks:
         """Return posterior predictive checks; print them."""
-        return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data, n_draws)
+        return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
