@@ -51,8 +51,9 @@ def show_summary(
                 "active_features": found.active_features,
                 "diagnostics": {k: d._asdict() for k, d in found.diagnostics.items()},
                 "modes": [mode._asdict() for mode in found.modes],
-                "warnings": found.warnings,
-                "notes": found.notes,
+                "verdict": found.verdict.as_dict(),
+                "warnings": [notice._asdict() for notice in found.warnings],
+                "notes": [notice._asdict() for notice in found.notes],
                 "interrupted": result.interrupted,
                 "held_out": None if scores is None else score(scores)._asdict(),
             }

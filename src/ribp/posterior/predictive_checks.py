@@ -15,6 +15,9 @@ fault does not set off all checks.
 - strength of features: sum over rows with feature i of (e_n . A_i)^2, standardised;
 - features left out: the same over the rows without it.
 
+Each has a size beside its p-value, a plain number that noise keeps near what `NOISE` says: with
+many rows a p-value is small for a fault that does not matter.
+
 A p-value is the median over draws; twice that is a p-value whatever the dependence of the draws
 (Rueger 1978). That over several columns or features is multiplied by their number, and that of all
 checks by the number of checks.
@@ -22,8 +25,9 @@ checks by the number of checks.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtrc, chdtr, chdtrc, gammaincc, ndtr, ndtri
@@ -34,15 +38,31 @@ from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.residuals import Seen, residuals, seen
 
-__all__ = ["Checks", "checks"]
+__all__ = ["NOISE", "Checks", "checks"]
 
+NOISE = {
+    "column mean": 0.0, "column spread": 1.0, "largest entry": 4.0, "entries beyond 3": 0.0027,
+    "largest row": 1.0, "residuals together": 1.0, "neighbouring rows": 0.0, "mean by count": 1.0,
+    "spread by count": 0.0, "strength of features": 1.0, "features left out": 1.0,
+}  # fmt: skip
+"""Size of each check in pure noise: means and correlations 0, ratios of squares 1."""
 _FAR = 3.0
-_NOISE = 60  # replicates of pure noise
+_NOISES = 60  # replicates of pure noise
 _MOST_COLUMNS = 200  # of a matrix whose eigenvalues are wanted
 _LEAST_ROWS = 8
 _LEAST_SHARE = 0.1  # of a feature that a row must show
 _LEAST = 1e-300  # of a probability
 _TRACY_WIDOM = 46.446  # the gamma law of this shape has its skewness (Chiani 2014)
+
+
+class _Found(NamedTuple):
+    """One check of one draw: an array for columns or features, or a single number."""
+
+    p_value: Any
+    size: Any
+
+
+_NOTHING = _Found(1.0, 0.0)  # that could be checked
 
 
 @dataclass(frozen=True)
@@ -51,27 +71,28 @@ class Checks:
 
     p_values: dict[str, FloatArray]
     """By check: one for each column or feature, or a single one."""
-
-    def lowest(self, name: str) -> float:
-        """Return the lowest p-value of a check, times the number of columns or features."""
-        p = self.p_values[name]
-        return min(1.0, p.size * float(p.min())) if p.size else 1.0
+    sizes: dict[str, FloatArray]
+    """How large each is; see `NOISE`."""
 
     def worst(self, name: str) -> int:
-        """Return which column or feature has it."""
+        """Return the column or feature with the lowest p-value."""
         return int(self.p_values[name].argmin())
 
     def corrected(self, name: str) -> float:
-        """Return the lowest p-value of a check, corrected for all checks and for the draws."""
-        return min(1.0, 2.0 * len(self.p_values) * self.lowest(name))
+        """Return the lowest p-value, corrected for all columns or features, checks and draws."""
+        p = self.p_values[name]
+        return min(1.0, 2.0 * len(self.p_values) * p.size * float(p.min())) if p.size else 1.0
 
     def __str__(self) -> str:
-        lines = ["check                 number     lowest  corrected"]
+        lines = ["check                 number     size  in noise    p-value  corrected"]
         for name, p in self.p_values.items():
             if p.size:
-                low, corrected = float(p.min()), self.corrected(name)
-                lines.append(f"{name:20} {p.size:7d}  {low:9.2g}  {corrected:9.2g}")
-        return "\n".join([*lines, "(p-values; corrected: for all columns, features and checks)"])
+                at = self.worst(name)
+                lines.append(
+                    f"{name:20} {p.size:7d} {self.sizes[name][at]:8.3g}  {NOISE[name]:8.3g}"
+                    f"  {p[at]:9.2g}  {self.corrected(name):9.2g}"
+                )
+        return "\n".join([*lines, "(the worst column or feature of each; corrected: for all)"])
 
 
 def checks(
@@ -86,124 +107,136 @@ def checks(
         loadings = given.features[:, at.columns]
         if isinstance(likelihood, LinearGaussian):
             loadings = loadings / given.noise_scale[at.columns]
-        found.append(_p_values(e, draws.unpacked(s), loadings, at, noise))
-    return Checks({name: np.median([p[name] for p in found], axis=0) for name in found[0]})
+        found.append(_check(e, draws.unpacked(s), loadings, at, noise))
+    p_values, sizes = (
+        {name: np.atleast_1d(np.median([one[name][k] for one in found], axis=0)) for name in NOISE}
+        for k in range(2)
+    )
+    return Checks(p_values, sizes)
 
 
-def _p_values(
+def _check(
     e: FloatArray, rows: Rows, loadings: FloatArray, at: Seen, noise: tuple[float, float]
-) -> dict[str, FloatArray]:
-    """Return the p-values of one draw, each an array."""
-    p: dict[str, Any] = {}
+) -> dict[str, _Found]:
+    """Return all checks of one draw."""
+    found: dict[str, _Found] = {}
     entries = at.observed.sum(axis=0)
-    squares = (e**2).sum(axis=0)
-    p["column mean"] = _of_columns(_two_sided(e.sum(axis=0) / np.sqrt(entries)), at)
-    p["column spread"] = _of_columns(chdtrc(entries, squares), at)
-    e = e / np.sqrt(np.maximum(squares / entries, 1.0))
-    p["largest entry"], p["entries beyond 3"] = _far(e, int(entries.sum()))
-    p["residuals together"] = _tracy_widom(_largest_eigenvalue(e), *noise)
-    p["neighbouring rows"] = _neighbours(e, at.observed)
+    means, squares = e.sum(axis=0) / entries, (e**2).sum(axis=0)
+    found["column mean"] = _of_columns(_two_sided(means * np.sqrt(entries)), means, at)
+    spread = np.sqrt(squares / entries)
+    found["column spread"] = _of_columns(chdtrc(entries, squares), spread, at)
+    e = e / np.maximum(spread, 1.0)
+    found["largest entry"], found["entries beyond 3"] = _far(e, int(entries.sum()))
+    found["residuals together"] = _together(e, *noise)
+    found["neighbouring rows"] = _neighbours(e, at.observed)
     count = rows.sum(axis=1, dtype=np.int64)
-    p["mean by count"] = _by_count(e, at.observed, count)
-    p["largest row"], p["spread by count"] = _rows(e, at.observed, count)
-    p["strength of features"], p["features left out"] = _along(e, rows, loadings, at.observed)
-    return {name: np.atleast_1d(value) for name, value in p.items()}
+    found["mean by count"] = _by_count(e, at.observed, count)
+    found["largest row"], found["spread by count"] = _rows(e, at.observed, count)
+    along = _along(e, rows, loadings, at.observed)
+    found["strength of features"], found["features left out"] = along
+    return found
 
 
 def _two_sided(z: Any) -> Any:
     return 2.0 * ndtr(-np.abs(z))
 
 
-def _of_columns(p: FloatArray, at: Seen) -> FloatArray:
-    """Return p-values of all columns of the data."""
-    found = np.ones(at.columns.size)
-    found[at.columns] = p
+def _of_columns(p: FloatArray, size: FloatArray, at: Seen) -> _Found:
+    """Return a check of all columns of the data."""
+    found = _Found(np.ones(at.columns.size), np.zeros(at.columns.size))
+    found.p_value[at.columns], found.size[at.columns] = p, size
     return found
 
 
-def _far(e: FloatArray, entries: int) -> tuple[float, float]:
+def _far(e: FloatArray, entries: int) -> tuple[_Found, _Found]:
     if not entries:
-        return 1.0, 1.0
-    size = np.abs(e)
-    far, share = int((size > _FAR).sum()), float(_two_sided(_FAR))
+        return _NOTHING, _NOTHING
+    largest = float(np.abs(e).max())
+    far, share = int((np.abs(e) > _FAR).sum()), float(_two_sided(_FAR))
     beyond = float(bdtrc(far - 1, entries, share)) if far else 1.0
-    return min(1.0, entries * float(_two_sided(size.max()))), beyond
+    return (
+        _Found(min(1.0, entries * float(_two_sided(largest))), largest),
+        _Found(beyond, far / entries),
+    )
+
+
+def _together(e: FloatArray, mean: float, deviation: float) -> _Found:
+    """Return P(largest eigenvalue is larger), by a law of the skewness of Tracy and Widom's."""
+    if deviation == 0.0:
+        return _NOTHING
+    value, shape = _largest_eigenvalue(e), _TRACY_WIDOM
+    score = shape + (value - mean) / deviation * math.sqrt(shape)
+    return _Found(float(gammaincc(shape, max(score, 0.0))), value / mean)
 
 
 def _largest_eigenvalue(e: FloatArray) -> float:
     """Return that of E'E/N, of at most 200 columns evenly spaced."""
-    e = e[:, :: -(-e.shape[1] // _MOST_COLUMNS)] if e.shape[1] else e
-    if min(e.shape) < 2:
-        return 0.0
+    e = e[:, :: -(-e.shape[1] // _MOST_COLUMNS)]
     product = e.T @ e if e.shape[1] <= e.shape[0] else e @ e.T
     return float(np.linalg.eigvalsh(product)[-1]) / len(e)
 
 
 def _eigenvalues_of_noise(rng: np.random.Generator, at: Seen) -> tuple[float, float]:
     """Return mean and deviation of the largest eigenvalue of noise, the same entries missing."""
-    if min(at.values.shape) < 2 or len(at.values) < _LEAST_ROWS:
+    if at.values.shape[1] < 2 or len(at.values) < _LEAST_ROWS:
         return 0.0, 0.0
     found = []
-    for _ in range(_NOISE):
+    for _ in range(_NOISES):
         e = np.where(at.observed, rng.standard_normal(at.values.shape), 0.0)
-        mean_square = (e**2).sum(axis=0) / at.observed.sum(axis=0)
-        found.append(_largest_eigenvalue(e / np.sqrt(np.maximum(mean_square, 1.0))))
+        spread = np.sqrt((e**2).sum(axis=0) / at.observed.sum(axis=0))
+        found.append(_largest_eigenvalue(e / np.maximum(spread, 1.0)))
     return float(np.mean(found)), float(np.std(found, ddof=1))
 
 
-def _tracy_widom(value: float, mean: float, deviation: float) -> float:
-    """Return P(largest eigenvalue > value), of the skewness of the Tracy-Widom law."""
-    if deviation == 0.0:
-        return 1.0
-    z = (value - mean) / deviation
-    shape = _TRACY_WIDOM
-    return float(gammaincc(shape, max(shape + z * np.sqrt(shape), 0.0)))
-
-
-def _neighbours(e: FloatArray, observed: BoolArray) -> float:
+def _neighbours(e: FloatArray, observed: BoolArray) -> _Found:
     pairs = int((observed[1:] & observed[:-1]).sum())
+    if not pairs:
+        return _NOTHING
     total = float((e[1:] * e[:-1]).sum())
-    return float(ndtr(-total / np.sqrt(pairs))) if pairs else 1.0
+    return _Found(float(ndtr(-total / math.sqrt(pairs))), total / pairs)
 
 
-def _by_count(e: FloatArray, observed: BoolArray, count: IntArray) -> float:
+def _by_count(e: FloatArray, observed: BoolArray, count: IntArray) -> _Found:
     """Return P(sum_kd n_kd mean_kd^2 is larger), chi-squared."""
     group = (count[:, None] == np.unique(count)).astype(np.float64)
     number = group.T @ observed
-    squares = (group.T @ e) ** 2 / np.maximum(number, 1.0)
+    squares = float(((group.T @ e) ** 2 / np.maximum(number, 1.0)).sum())
     cells = np.count_nonzero(number)
-    return float(chdtrc(cells, squares.sum())) if cells else 1.0
+    return _Found(float(chdtrc(cells, squares)), squares / cells) if cells else _NOTHING
 
 
-def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[float, float]:
-    """Return p-values of the largest row and of the slope of row sizes over counts."""
-    entries = observed.sum(axis=1)
-    some = entries > 0
-    if np.count_nonzero(some) < 2:
-        return 1.0, 1.0
-    squares = (e**2).sum(axis=1)[some]
-    above = np.maximum(chdtrc(entries[some], squares), _LEAST)
-    scores = np.where(above < 0.5, -ndtri(above), ndtri(chdtr(entries[some], squares)))
+def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[_Found, _Found]:
+    """Return checks of the largest row, and of the slope of row sizes over counts."""
+    some = observed.any(axis=1)
+    entries, squares = observed.sum(axis=1)[some], (e**2).sum(axis=1)[some]
+    if entries.size < 2:
+        return _NOTHING, _NOTHING
+    above = np.maximum(chdtrc(entries, squares), _LEAST)
+    scores = np.where(above < 0.5, -ndtri(above), ndtri(chdtr(entries, squares)))
+    at = int(above.argmin())
+    largest = _Found(min(1.0, float(above[at]) * above.size), float(squares[at] / entries[at]))
     around = count[some] - count[some].mean()
-    spread = float(around @ around)
-    slope = float(around @ scores) / np.sqrt(spread) if spread > 0.0 else 0.0
-    return min(1.0, float(above.min()) * above.size), float(_two_sided(slope))
+    spread = math.sqrt(float(around @ around))
+    if spread == 0.0:
+        return largest, _NOTHING
+    slope = float(around @ scores) / spread
+    size = float(np.linalg.norm(scores - scores.mean()))
+    return largest, _Found(float(_two_sided(slope)), slope / (size or 1.0))
 
 
 def _along(
     e: FloatArray, rows: Rows, loadings: FloatArray, observed: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return p-values of e along each feature, over the rows that have it and those without."""
+) -> tuple[_Found, _Found]:
+    """Return checks of e along each feature, over the rows that have it and those without."""
     length = np.sqrt((loadings**2).sum(axis=1))
     unit = loadings / np.where(length > 0.0, length, 1.0)[:, None]
     share = observed.astype(np.float64) @ (unit**2).T
     clear = share > _LEAST_SHARE
     squares = np.where(clear, (e @ unit.T) ** 2 / np.where(clear, share, 1.0), 0.0)
-    used = rows.any(axis=0)
     found = []
     for which in (rows > 0, rows == 0):
-        number = (which & clear).sum(axis=0)
+        number = np.where(rows.any(axis=0), (which & clear).sum(axis=0), 0)
         total = (which * squares).sum(axis=0)
-        told = used & (number > 0)
-        found.append(np.where(told, chdtrc(np.maximum(number, 1), total), 1.0))
+        p = np.where(number > 0, chdtrc(np.maximum(number, 1), total), 1.0)
+        found.append(_Found(p, total / np.maximum(number, 1)))
     return found[0], found[1]
