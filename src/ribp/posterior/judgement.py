@@ -1,8 +1,8 @@
 """What the data say of a fit, once and for all: checks of the model, and what features are worth.
 
-Made at the end of a fit, while the data are at hand, and kept with the draws as JSON: the verdict of
-a result that was loaded is that of the fit. At most 2000 rows are looked at, evenly spaced, and at
-most 40 draws; random numbers come from a fixed seed.
+Made at the end of a fit, while the data are at hand, and kept with the draws as JSON: the verdict
+of a result that was loaded is that of the fit. At most 2000 rows are looked at, evenly spaced, and
+at most 40 draws; random numbers come from a fixed seed.
 """
 
 from __future__ import annotations
@@ -23,28 +23,17 @@ from ribp.likelihoods import Data, Likelihood
 from ribp.posterior.align import Alignment
 from ribp.posterior.draws import Draws, aligned_draws
 from ribp.posterior.kept import kept
-from ribp.posterior.predictive_checks import NOISE, checks
+from ribp.posterior.predictive_checks import NOISE, Checked, checks
 from ribp.posterior.worth import Gain, gain
 from ribp.threads import one_blas_thread
 
-__all__ = ["LEAST_DRAWS", "Checked", "Judgement", "judge"]
+__all__ = ["LEAST_DRAWS", "Judgement", "judge"]
 
 LEAST_DRAWS = 10
 """Fewer draws tell nothing."""
 _DRAWS, _ROWS, _ENTRIES = 40, 2000, 1_000_000
 _GAIN_ROWS = 400
 _SEED = 20_150_511
-
-
-class Checked(NamedTuple):
-    """One check: the worst of its columns or features."""
-
-    p_value: float
-    """Corrected for all columns or features, checks and draws."""
-    size: float
-    """As `predictive_checks.NOISE` has it."""
-    worst: int
-    """Which column or feature, the most popular feature first."""
 
 
 class Judgement(NamedTuple):
@@ -126,14 +115,8 @@ def judge(
             rng, draws._replace(rows=draws.rows[:, some]), likelihood, data.rows(some),
             which[rows[some]],
         )  # fmt: skip
-    known = {
-        name: Checked(found.corrected(name), float(found.sizes[name][at]), at)
-        for name in found.p_values
-        if found.p_values[name].size
-        for at in [found.worst(name)]
-    }
     clear = worth.entries > 0 and all(map(math.isfinite, worth))
-    return Judgement(len(draws.parameters), rows.size, known, worth if clear else None)
+    return Judgement(len(draws.parameters), rows.size, found.worst, worth if clear else None)
 
 
 def _spaced(total: int, most: int) -> IntArray:

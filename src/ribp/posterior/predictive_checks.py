@@ -38,7 +38,7 @@ from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.residuals import Seen, residuals, seen
 
-__all__ = ["NOISE", "Checks", "checks"]
+__all__ = ["NOISE", "Checked", "Checks", "checks"]
 
 NOISE = {
     "column mean": 0.0, "column spread": 1.0, "largest entry": 4.0, "entries beyond 3": 0.0027,
@@ -53,6 +53,17 @@ _LEAST_ROWS = 8
 _LEAST_SHARE = 0.1  # of a feature that a row must show
 _LEAST = 1e-300  # of a probability
 _TRACY_WIDOM = 46.446  # the gamma law of this shape has its skewness (Chiani 2014)
+
+
+class Checked(NamedTuple):
+    """One check: the worst of its columns or features."""
+
+    p_value: float
+    """Corrected for all columns or features, checks and draws."""
+    size: float
+    """How large it is; see `NOISE`."""
+    worst: int
+    """Which column or feature, the most popular feature first."""
 
 
 class _Found(NamedTuple):
@@ -74,25 +85,26 @@ class Checks:
     sizes: dict[str, FloatArray]
     """How large each is; see `NOISE`."""
 
-    def worst(self, name: str) -> int:
-        """Return the column or feature with the lowest p-value."""
-        return int(self.p_values[name].argmin())
-
-    def corrected(self, name: str) -> float:
-        """Return the lowest p-value, corrected for all columns or features, checks and draws."""
-        p = self.p_values[name]
-        return min(1.0, 2.0 * len(self.p_values) * p.size * float(p.min())) if p.size else 1.0
-
-    def __str__(self) -> str:
-        lines = ["check                 number     size  in noise    p-value  corrected"]
+    @property
+    def worst(self) -> dict[str, Checked]:
+        """The worst column or feature of each check that was possible."""
+        found = {}
         for name, p in self.p_values.items():
             if p.size:
-                at = self.worst(name)
-                lines.append(
-                    f"{name:20} {p.size:7d} {self.sizes[name][at]:8.3g}  {NOISE[name]:8.3g}"
-                    f"  {p[at]:9.2g}  {self.corrected(name):9.2g}"
-                )
-        return "\n".join([*lines, "(the worst column or feature of each; corrected: for all)"])
+                at, number = int(p.argmin()), 2.0 * len(self.p_values) * p.size
+                corrected = min(1.0, number * float(p[at]))
+                found[name] = Checked(corrected, float(self.sizes[name][at]), at)
+        return found
+
+    def __str__(self) -> str:
+        lines = ["check                 number   worst      size  in noise   p-value"]
+        for name, (p, size, at) in self.worst.items():
+            number = self.p_values[name].size
+            which = str(at) if number > 1 else ""
+            lines.append(
+                f"{name:20} {number:7d} {which:>7}  {size:8.3g}  {NOISE[name]:8.3g}  {p:8.2g}"
+            )
+        return "\n".join([*lines, "(of the worst column or feature, corrected for all)"])
 
 
 def checks(

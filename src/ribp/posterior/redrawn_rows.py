@@ -6,8 +6,8 @@ a_i = A_i/s, all else given:
 
 - relocate: a feature that is on, chosen at random, goes to place i with probability proportional to
   exp(theta_i + r . a_i - |a_i|^2/2), r without it, over places that are not taken;
-- flip: each feature in turn is on with log-odds theta_i + t(k+1) - t(k) + r . a_i - |a_i|^2/2, r and
-  the count k without it, t the table of the row's law.
+- flip: each feature in turn is on with log-odds theta_i + t(k+1) - t(k) + r . a_i - |a_i|^2/2, r
+  and the count k without it, t the table of the row's law.
 
 Counts have their own kernels, which their fit has compiled.
 """

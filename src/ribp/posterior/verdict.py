@@ -18,10 +18,10 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from ribp.errors import Notice
-from ribp.posterior.judgement import Checked, Judgement
-from ribp.posterior.predictive_checks import NOISE
+from ribp.posterior.judgement import Judgement
+from ribp.posterior.predictive_checks import NOISE, Checked
 
-__all__ = ["LEVELS", "QUESTIONS", "Part", "Verdict", "misfits", "verdict"]
+__all__ = ["LEVELS", "QUESTIONS", "SIGN", "SURE", "Part", "Verdict", "misfits", "verdict"]
 
 LEVELS = ("good", "careful", "bad")
 QUESTIONS = {
@@ -34,7 +34,8 @@ _HEADLINES = {
     "careful": "Be careful with this fit",
     "bad": "Do not rely on this fit",
 }
-_SIGN, _SURE = 0.05, 0.001
+SIGN, SURE = 0.05, 0.001
+"""p-values below which there is a sign of a fault, and below which it is sure."""
 _LEAST_GAIN = 0.01
 _ABOUT_CHAINS = {
     "chain-without-draws", "chains-cut", "interrupted", "other-features", "one-chain",
@@ -66,8 +67,8 @@ _WORDS = {
     "spread by count": "The noise depends on how many features a row has (correlation {size:.2f}).",
     "strength of features": "Feature {worst} varies in strength: what rows that have it leave over"
     " along it is {size:.1f} times as large, in squares, as noise.",
-    "features left out": "Rows without feature {worst} show some of it, {size:.1f} times as much, in"
-    " squares, as noise: counts may be too small.",
+    "features left out": "Rows without feature {worst} show some of it, {size:.1f} times as much,"
+    " in squares, as noise: counts may be too small.",
 }
 
 
@@ -191,7 +192,7 @@ def misfits(
     large: list[Notice] = []
     small: list[Notice] = []
     for name, one in sorted(judgement.checks.items(), key=lambda item: item[1].p_value):
-        if one.p_value < _SIGN:
+        if one.p_value < SIGN:
             text = _WORDS[name].format(
                 size=abs(one.size), noise=NOISE[name], worst=one.worst, column=column(one.worst)
             )
@@ -201,7 +202,7 @@ def misfits(
 
 
 def _is_large(name: str, one: Checked) -> bool:
-    return one.p_value < _SURE and abs(one.size) >= _LARGE[name]
+    return one.p_value < SURE and abs(one.size) >= _LARGE[name]
 
 
 def _worth(judgement: Judgement | None) -> Part:
@@ -220,5 +221,7 @@ def _worth(judgement: Judgement | None) -> Part:
         times = math.exp(min(mean, 50.0))
         return Part("good", f"The features help: entries are {times:.3g} times as likely.", reasons)
     if mean + 2.0 * error < 0.0:
-        return Part("bad", "It is not worth it: columns alone do better than the features.", reasons)
+        return Part(
+            "bad", "It is not worth it: columns alone do better than the features.", reasons
+        )
     return Part("careful", "Whether the features help cannot be told.", reasons)

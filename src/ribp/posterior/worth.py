@@ -96,9 +96,7 @@ def _chosen(rng: np.random.Generator, observed: BoolArray) -> BoolArray:
     return np.asarray(observed & (order < number[:, None]))
 
 
-def _log_density(
-    rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: Seen
-) -> FloatArray:
+def _log_density(rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: Seen) -> FloatArray:
     """Return the log density of each entry, columns in units of their spread."""
     mean = (rows.astype(np.float64) @ parameters.features + parameters.background)[:, at.columns]
     if not isinstance(likelihood, LinearGaussian):

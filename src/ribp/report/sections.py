@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from ribp import plots
+from ribp.errors import Notice
 from ribp.likelihoods import LinearGaussian
 from ribp.plots.labels import dim_names, percent, row_names
 from ribp.plots.reading import places, row_probs
 from ribp.posterior.held_out import Score, column_log_density, score
+from ribp.posterior.predictive_checks import NOISE
+from ribp.posterior.verdict import QUESTIONS, Part
 from ribp.report import words
 from ribp.report.elements import Html, bullets, note, paragraph, picture, section, table, tag
 from ribp.report.fit import Fit
@@ -23,24 +26,39 @@ __all__ = ["SECTIONS", "opening"]
 _MOST_FEATURES = 24  # in pictures
 _MOST_ROWS = 40  # of a table
 _EXAMPLES = 5
+_REASONS = 3  # in the box
 _NAME = 40  # characters
 
 
 def opening(fit: Fit) -> Html:
     """Return the verdict and the few numbers that matter most."""
-    found = words.verdict(fit.result, fit.summary)
-    reasons = [words.in_words(text) for text in found.reasons]
-    box = tag(
-        "div",
-        tag("h2", found.headline),
-        paragraph(reasons[0]) if len(reasons) == 1 else bullets(reasons),
-        class_=f"verdict {found.level}",
-    )
+    found = fit.summary.verdict
+    parts = [_answer(QUESTIONS[name], part) for name, part in found.parts.items()]
+    box = tag("div", tag("h2", found.headline), *parts, class_=f"verdict {found.level}")
     cards = [
         tag("div", tag("b", number), tag("span", what), class_="card")
         for number, what in _key_numbers(fit)
     ]
     return tag("div", box, tag("div", *cards, class_="cards"))
+
+
+_MARKS = {"good": "✓", "careful": "?", "bad": "✗"}
+
+
+def _answer(question: str, part: Part) -> Html:
+    """Return a question, its answer and the first reasons."""
+    said = [words.in_words(reason.text) for reason in part.reasons[:_REASONS]]
+    left = len(part.reasons) - len(said)
+    more = [f"and {left} more under Warnings"] if left else []
+    inside = tag(
+        "div",
+        tag("b", question),
+        " ",
+        part.headline,
+        bullets([*said, *more]) if said else None,
+    )
+    mark = tag("span", _MARKS[part.level], class_="mark", title=part.level)
+    return tag("div", mark, inside, class_=f"answer {part.level}")
 
 
 def _key_numbers(fit: Fit) -> Iterator[tuple[str, str]]:
@@ -161,6 +179,48 @@ def _about_modes(fit: Fit) -> Html:
         ),
         table(("set", "chains", "mean log joint", "agreement with the first"), rows),
     )
+
+
+# Fit
+
+
+def fits(fit: Fit) -> Html:
+    """Return the checks of the model, with their numbers."""
+    found, title = fit.result.judgement, "Does the model fit?"
+    if found is None or not found.checks:
+        why = "The data were not there." if found is None else "There were not enough draws."
+        return section("fits", title, paragraph("This was not checked. " + why))
+    names = dim_names(fit.result)
+    rows = [
+        (name, _culprit(name, one.worst, names), _number(one.size), _number(NOISE[name]),
+         f"{one.p_value:.2g}")
+        for name, one in found.checks.items()
+    ]  # fmt: skip
+    return section(
+        "fits",
+        title,
+        paragraph(
+            "What the features leave over should be noise. Each check looks for another way in"
+            f" which it is not, in {found.draws} draws and {found.rows:,} rows. p-values are"
+            " corrected for the number of checks, columns and features: one below 0.05 is a sign"
+            " that the model does not fit, one below 0.001 is sure."
+        ),
+        picture(plots.predictive_checks(found.checks), "The p-value of each check."),
+        _folded(
+            "The numbers",
+            table(("check", "worst", "size", "in noise", "p-value"), rows, texts=(0, 1)),
+            note(
+                "Means are in deviations of the noise, spreads, rows and features in squares beside"
+                " noise, counts and neighbours are correlations."
+            ),
+        ),
+    )
+
+
+def _culprit(name: str, at: int, names: list[str] | None) -> str:
+    if name.startswith("column"):
+        return _short(names[at]) if names else f"column {at}"
+    return f"feature {at}" if "features" in name else ""
 
 
 # Features
@@ -307,10 +367,11 @@ def held_out(fit: Fit) -> Html:
     if fit.hidden is None and fit.comparison is None:
         parts.append(
             paragraph(
-                "No entries were hidden from this fit, so how well it predicts was not tested. Fit"
-                " with ",
+                "No entries were hidden from this fit. Some were left out of it afterwards, draw by"
+                " draw; the answer stands at the top of the page. To have them hidden from the"
+                " beginning, fit with ",
                 tag("code", "--holdout 0.01"),
-                " to hide one entry in a hundred and score the guesses.",
+                ".",
             )
         )
     if fit.hidden is not None:
@@ -395,10 +456,10 @@ def _finite(value: Any) -> bool:
 
 def warnings(fit: Fit) -> Html:
     """Return what to be wary of, and what to do about it."""
-    said = [*fit.summary.warnings, *fit.summary.notes]
+    said: list[Notice] = [*fit.summary.warnings, *fit.summary.notes]
     if not said:
         return section("warnings", "Warnings", paragraph("None."))
-    rows = [(words.in_words(text), words.advice(text)) for text in said]
+    rows = [(words.in_words(one.text), words.advice(one)) for one in said]
     return section(
         "warnings", "Warnings", table(("what was seen", "what to do"), rows, texts=(0, 1))
     )
@@ -436,7 +497,7 @@ def terms(fit: Fit) -> Html:
 
 
 SECTIONS = (
-    asked, features, rebuilt, counts, convergence, held_out, warnings, reproduce, terms,
+    asked, features, rebuilt, counts, convergence, fits, held_out, warnings, reproduce, terms,
 )  # fmt: skip
 
 
