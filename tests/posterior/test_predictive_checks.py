@@ -83,7 +83,7 @@ CHANGES = {
     "mean by count": lambda e, z, a, n: e + 0.6 * (z.sum(axis=1) == 2)[:, None],
     "spread by count": lambda e, z, a, n: e * (0.5 + 0.4 * z.sum(axis=1))[:, None],
     "strength of features": lambda e, z, a, n: e + np.outer(z[:, 2] * n.normal(size=len(e)), a[2]),
-    "features left out": lambda e, z, a, n: e + np.outer((1 - z[:, 2]) * (n.random(160) < 0.2), a[2]),
+    "features left out": lambda e, z, a, n: e + np.outer((1 - z[:, 2]) * (n.random(160) < 0.4), a[2]),
 }  # fmt: skip
 
 
