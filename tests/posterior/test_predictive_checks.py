@@ -79,11 +79,11 @@ CHANGES = {
     "entries beyond 3": lambda e, z, a, n: e * (1.0 + 1.5 * (n.random(e.shape) < 0.1)),
     "largest row": lambda e, z, a, n: e * (1.0 + 2.0 * (np.arange(len(e)) == 5))[:, None],
     "residuals together": lambda e, z, a, n: e + np.outer(n.normal(size=len(e)), n.normal(size=8)),
-    "neighbouring rows": lambda e, z, a, n: e + np.where(np.arange(len(e)) < 80, -0.5, 0.5)[:, None],
+    "neighbouring rows": lambda e, z, a, n: e + np.repeat([-0.5, 0.5], 80)[:, None],
     "mean by count": lambda e, z, a, n: e + 0.6 * (z.sum(axis=1) == 2)[:, None],
     "spread by count": lambda e, z, a, n: e * (0.5 + 0.4 * z.sum(axis=1))[:, None],
     "strength of features": lambda e, z, a, n: e + np.outer(z[:, 2] * n.normal(size=len(e)), a[2]),
-    "features left out": lambda e, z, a, n: e + np.outer((1 - z[:, 2]) * (n.random(160) < 0.4), a[2]),
+    "features left out": lambda e, z, a, n: e + np.outer(z[:, 2] < n.random(160) - 0.6, a[2]),
 }  # fmt: skip
 
 

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from short_searches import shorten
-
 from ribp import counts
 from ribp.errors import InputError, Notice
 from ribp.fitting import fit
@@ -22,6 +20,7 @@ from ribp.posterior.predictive_checks import NOISE, Checked
 from ribp.posterior.verdict import misfits, verdict
 from ribp.posterior.worth import Gain
 from ribp.results import Result
+from short_searches import shorten
 
 FINE = {name: Checked(1.0, size, 0) for name, size in NOISE.items()}
 GOOD = Judgement(40, 100, FINE, Gain(500, 0.5, 0.1))

@@ -33,7 +33,8 @@ def _pictures_are_not_drawn(request, monkeypatch):
         assert np.ravel(axes)[0].figure is not None
         return tag("figure", tag("img", src="data:image/png;base64,AA==", alt=alt))
 
-    monkeypatch.setattr("ribp.report.sections.picture", stand_in)
+    for module in ("sections", "trust"):
+        monkeypatch.setattr(f"ribp.report.{module}.picture", stand_in)
 
 
 class Reader(HTMLParser):

@@ -15,50 +15,40 @@ from ribp.likelihoods import LinearGaussian
 from ribp.plots.labels import dim_names, percent, row_names
 from ribp.plots.reading import places, row_probs
 from ribp.posterior.held_out import Score, column_log_density, score
-from ribp.posterior.predictive_checks import NOISE
-from ribp.posterior.verdict import QUESTIONS, Part
+from ribp.posterior.verdict import QUESTIONS
 from ribp.report import words
-from ribp.report.elements import Html, bullets, note, paragraph, picture, section, table, tag
+from ribp.report.elements import (
+    Html,
+    folded,
+    note,
+    paragraph,
+    picture,
+    rounded,
+    section,
+    short,
+    table,
+    tag,
+)
 from ribp.report.fit import Fit
+from ribp.report.trust import answer, fits
 
 __all__ = ["SECTIONS", "opening"]
 
 _MOST_FEATURES = 24  # in pictures
 _MOST_ROWS = 40  # of a table
 _EXAMPLES = 5
-_REASONS = 3  # in the box
-_NAME = 40  # characters
 
 
 def opening(fit: Fit) -> Html:
     """Return the verdict and the few numbers that matter most."""
     found = fit.summary.verdict
-    parts = [_answer(QUESTIONS[name], part) for name, part in found.parts.items()]
+    parts = [answer(QUESTIONS[name], part) for name, part in found.parts.items()]
     box = tag("div", tag("h2", found.headline), *parts, class_=f"verdict {found.level}")
     cards = [
         tag("div", tag("b", number), tag("span", what), class_="card")
         for number, what in _key_numbers(fit)
     ]
     return tag("div", box, tag("div", *cards, class_="cards"))
-
-
-_MARKS = {"good": "✓", "careful": "?", "bad": "✗"}
-
-
-def _answer(question: str, part: Part) -> Html:
-    """Return a question, its answer and the first reasons."""
-    said = [words.in_words(reason.text) for reason in part.reasons[:_REASONS]]
-    left = len(part.reasons) - len(said)
-    more = [f"and {left} more under Warnings"] if left else []
-    inside = tag(
-        "div",
-        tag("b", question),
-        " ",
-        part.headline,
-        bullets([*said, *more]) if said else None,
-    )
-    mark = tag("span", _MARKS[part.level], class_="mark", title=part.level)
-    return tag("div", mark, inside, class_=f"answer {part.level}")
 
 
 def _key_numbers(fit: Fit) -> Iterator[tuple[str, str]]:
@@ -123,8 +113,8 @@ def convergence(fit: Fit) -> Html:
     rows = [
         (
             words.QUANTITIES.get(name, name.replace("_", " ")),
-            _number(each.mean),
-            _number(each.sd),
+            rounded(each.mean),
+            rounded(each.sd),
             f"{each.r_hat:.3f}",
             f"{min(each.ess_bulk, each.ess_tail):,.0f}",
         )
@@ -146,7 +136,7 @@ def convergence(fit: Fit) -> Html:
             plots.traces(result),
             "What each chain did, draw by draw: lines that mix mean agreement.",
         ),
-        _folded(
+        folded(
             "Ranks: the same comparison in another picture",
             paragraph(
                 "All draws of all chains are ranked together. If chains agree, each has its share"
@@ -181,48 +171,6 @@ def _about_modes(fit: Fit) -> Html:
     )
 
 
-# Fit
-
-
-def fits(fit: Fit) -> Html:
-    """Return the checks of the model, with their numbers."""
-    found, title = fit.result.judgement, "Does the model fit?"
-    if found is None or not found.checks:
-        why = "The data were not there." if found is None else "There were not enough draws."
-        return section("fits", title, paragraph("This was not checked. " + why))
-    names = dim_names(fit.result)
-    rows = [
-        (name, _culprit(name, one.worst, names), _number(one.size), _number(NOISE[name]),
-         f"{one.p_value:.2g}")
-        for name, one in found.checks.items()
-    ]  # fmt: skip
-    return section(
-        "fits",
-        title,
-        paragraph(
-            "What the features leave over should be noise. Each check looks for another way in"
-            f" which it is not, in {found.draws} draws and {found.rows:,} rows. p-values are"
-            " corrected for the number of checks, columns and features: one below 0.05 is a sign"
-            " that the model does not fit, one below 0.001 is sure."
-        ),
-        picture(plots.predictive_checks(found.checks), "The p-value of each check."),
-        _folded(
-            "The numbers",
-            table(("check", "worst", "size", "in noise", "p-value"), rows, texts=(0, 1)),
-            note(
-                "Means are in deviations of the noise, spreads, rows and features in squares beside"
-                " noise, counts and neighbours are correlations."
-            ),
-        ),
-    )
-
-
-def _culprit(name: str, at: int, names: list[str] | None) -> str:
-    if name.startswith("column"):
-        return _short(names[at]) if names else f"column {at}"
-    return f"feature {at}" if "features" in name else ""
-
-
 # Features
 
 
@@ -245,11 +193,11 @@ def features(fit: Fit) -> Html:
         ),
         picture(grid, "Each feature: what it adds to each column of the data."),
         _feature_table(fit),
-        _folded(
+        folded(
             "Is each feature the same one in all draws and chains?",
             picture(plots.stability(result), "Stability of each feature in each chain."),
         ),
-        _folded(
+        folded(
             "How popular is each feature?",
             paragraph(
                 "The share of rows that have it, and its weight: how likely a new row would be to"
@@ -309,7 +257,7 @@ def _examples(fit: Fit) -> list[str]:
     for column in probs.T:
         order = np.lexsort([counts, -np.round(column, 2)])[:_EXAMPLES]
         rows = [int(n) for n in order if column[n] > 0.5]
-        called = [_short(names[n]) if names else f"row {n}" for n in rows]
+        called = [short(names[n]) if names else f"row {n}" for n in rows]
         found.append(", ".join(called) if called else "no row")
     return found
 
@@ -318,7 +266,7 @@ def rebuilt(fit: Fit) -> Html | None:
     """Return some rows of the data beside what their features make of them."""
     if not fit.show_rows:
         return None
-    which = _folded(
+    which = folded(
         "Which row has which feature",
         picture(plots.activity(fit.result), "Rows and the features that they have."),
         picture(plots.coactivation(fit.result), "How many features any two rows share."),
@@ -499,15 +447,3 @@ def terms(fit: Fit) -> Html:
 SECTIONS = (
     asked, features, rebuilt, counts, convergence, fits, held_out, warnings, reproduce, terms,
 )  # fmt: skip
-
-
-def _folded(title: str, *children: str) -> Html:
-    return tag("details", tag("summary", title), *children)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.3g}"
