@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc, chdtr, chdtrc, gammaincc, ndtr, ndtri
+from scipy.special import bdtrc, chdtr, chdtrc, chdtri, gammaincc, ndtr, ndtri
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood, LinearGaussian
@@ -226,7 +226,8 @@ def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[_Found, 
     above = np.maximum(chdtrc(entries, squares), _LEAST)
     scores = np.where(above < 0.5, -ndtri(above), ndtri(chdtr(entries, squares)))
     at = int(above.argmin())
-    largest = _Found(min(1.0, float(above[at]) * above.size), float(squares[at] / entries[at]))
+    typical = float(chdtri(entries[at], 1.0 / above.size))  # of the largest of so many rows
+    largest = _Found(min(1.0, float(above[at]) * above.size), float(squares[at]) / typical)
     around = count[some] - count[some].mean()
     spread = math.sqrt(float(around @ around))
     if spread == 0.0:

@@ -43,7 +43,7 @@ _ABOUT_CHAINS = {
 }  # fmt: skip
 _LARGE = {
     "column mean": 0.3, "column spread": 1.2, "largest entry": 6.0, "entries beyond 3": 0.006,
-    "largest row": 2.0, "residuals together": 1.5, "neighbouring rows": 0.05,
+    "largest row": 1.3, "residuals together": 1.5, "neighbouring rows": 0.05,
     "mean by count": 1.5, "spread by count": 0.2, "strength of features": 1.5,
     "features left out": 1.3,
 }  # fmt: skip
@@ -57,7 +57,7 @@ _WORDS = {
     "entries beyond 3": "Many entries are far outside: {size:.2%} are more than 3 noise deviations"
     " away, where noise has {noise:.2%}.",
     "largest row": "A row is far outside: what its features leave over is {size:.1f} times as"
-    " large, in squares, as noise.",
+    " large, in squares, as in the largest of so many rows of noise.",
     "residuals together": "What is left over hangs together between columns: its main direction is"
     " {size:.1f} times as strong as in noise. A feature, a background or batches may be missing.",
     "neighbouring rows": "What is left over is alike in neighbouring rows (correlation {size:.2f}):"
