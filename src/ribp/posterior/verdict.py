@@ -43,9 +43,9 @@ _ABOUT_CHAINS = {
 }  # fmt: skip
 _LARGE = {
     "column mean": 0.3, "column spread": 1.2, "largest entry": 6.0, "entries beyond 3": 0.006,
-    "largest row": 1.3, "residuals together": 1.5, "neighbouring rows": 0.05,
-    "mean by count": 1.5, "spread by count": 0.2, "strength of features": 1.5,
-    "features left out": 1.3,
+    "largest row": 1.3, "residuals together": 1.5, "neighbouring rows": 0.15,
+    "mean by count": 1.5, "spread by count": 0.3, "strength of features": 2.5,
+    "features left out": 1.5,
 }  # fmt: skip
 _WORDS = {
     "column mean": "Columns have another mean than the model makes: {column} is off by {size:.2g}"
