@@ -27,7 +27,7 @@ from ribp.posterior.predictive_checks import NOISE, Checked, checks
 from ribp.posterior.worth import Gain, gain
 from ribp.threads import one_blas_thread
 
-__all__ = ["LEAST_DRAWS", "Judgement", "judge"]
+__all__ = ["LEAST_DRAWS", "Judgement", "judge", "stored_judgement"]
 
 LEAST_DRAWS = 10
 """Fewer draws tell nothing."""
@@ -77,6 +77,12 @@ class Judgement(NamedTuple):
 
 def _wrong(text: object) -> InputError:
     return InputError("judgement", "must be that of a fit", text, "Fit again.")
+
+
+def stored_judgement(tree: xr.DataTree) -> Judgement | None:
+    """Return what is kept with the draws of a result, if anything is."""
+    text = tree.attrs.get("judgement")
+    return None if text is None else Judgement.from_json(text)
 
 
 def judge(

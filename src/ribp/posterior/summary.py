@@ -24,7 +24,7 @@ from ribp.checks import FloatArray
 from ribp.errors import InputError, Notice
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.diagnostics import Diagnostic, converged, diagnose
-from ribp.posterior.judgement import Judgement
+from ribp.posterior.judgement import stored_judgement
 from ribp.posterior.kept import Kept, array, kept, settings, stored_notices
 from ribp.posterior.modes import Mode, modes
 from ribp.posterior.verdict import Verdict, misfits, verdict
@@ -111,7 +111,7 @@ def summary(
     active = array(tree, "posterior", "active_features")[list(found[0].chains)]
     numbers, times = np.unique(active, return_counts=True)
     diagnostics = diagnose(tree)
-    judgement = _judgement(tree)
+    judgement = stored_judgement(tree)
     large, small = ([], []) if judgement is None else misfits(judgement, _column_names(tree))
     warnings = [
         *stored_notices(tree),
@@ -131,11 +131,6 @@ def summary(
         notes,
         verdict(array(tree, "posterior", "log_joint").shape[0], warnings, notes, judgement),
     )
-
-
-def _judgement(tree: xr.DataTree) -> Judgement | None:
-    text = tree.attrs.get("judgement")
-    return None if text is None else Judgement.from_json(text)
 
 
 def _column_names(tree: xr.DataTree) -> Callable[[int], str]:

@@ -24,7 +24,7 @@ from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, unaligned_draws
 from ribp.posterior.held_out import column_log_density
-from ribp.posterior.judgement import Judgement, judge
+from ribp.posterior.judgement import Judgement, judge, stored_judgement
 from ribp.posterior.kept import kept, stored_notices
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
@@ -98,8 +98,7 @@ class Result:
     @property
     def judgement(self) -> Judgement | None:
         """What the data said of the fit at its end, if they were asked."""
-        text = self._tree.attrs.get("judgement")
-        return None if text is None else Judgement.from_json(text)
+        return stored_judgement(self._tree)
 
     def judged(self, take: Callable[[IntArray], Data]) -> Result:
         """Return the same result with a judgement by its data; `take` gives those of some rows."""
