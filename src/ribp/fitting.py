@@ -251,7 +251,7 @@ class Run:
         if not any(chain.draws.posterior for chain in chains):
             raise KeyboardInterrupt(_NOTHING if folder is None else _NOTHING + _RESUME)
         stopped = f"Stopped before all {self.plan.n_draws} draws were made."
-        for text in [stopped] * ended.interrupted + ended.warnings:
+        for text in [stopped] * ended.interrupted + [one.text for one in ended.warnings]:
             warnings.warn(text, FitWarning, stacklevel=3)
         most = max(len(one["log_odds"]) for chain in chains for one in chain.draws.features)
         tree = build(
@@ -262,7 +262,7 @@ class Run:
             warnings=ended.warnings,
             **self.names,
         )
-        return Result(tree)
+        return Result(tree).judged(getattr(self.data, "take", None) or self.data.rows)
 
 
 def _run_in_memory(

@@ -87,6 +87,11 @@ def test_summary(ribp, run):
     found = json.loads(out)
     assert len(found["features"]) == 4
     assert found["held_out"]["entries"] > 0
+    verdict = found["verdict"]
+    assert verdict["level"] in ("good", "careful", "bad")
+    assert verdict["agree"]["question"] == "Do the chains agree?"
+    reasons = verdict["worth"]["reasons"]
+    assert f"{found['held_out']['entries']} entries hidden from the fit" in reasons[0]["text"]
     assert found["settings"]["n_draws"] == 20
     assert (run / "log.txt").read_text().count("done") == 1
 

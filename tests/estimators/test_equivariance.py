@@ -1,4 +1,4 @@
-"""Units and offsets of columns: a fit of X c is the fit of X, bit for bit if c are powers of two."""
+"""A fit of X c is the fit of X, whatever c: bit for bit if they are powers of two."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ from ribp.likelihoods.noise_units import noise_units
 from ribp.likelihoods.units import Units
 
 RNG = np.random.default_rng(8)
-X = RNG.normal(0, [1.0, 30.0, 1e-9], (40, 3)) + [0.0, 300.0, 1e-9]
+X = np.array([0.0, 300.0, 1e-9]) + RNG.normal(0, [1.0, 30.0, 1e-9], (40, 3))
 X[RNG.random(X.shape) < 0.2] = np.nan
 FACTORS = np.array([2.0**100, 0.25, 2.0**-90])
 

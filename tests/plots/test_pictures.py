@@ -14,7 +14,7 @@ from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
 from ribp.plots.reading import places
-from ribp.posterior.predictive_checks import Checks
+from ribp.posterior.predictive_checks import Checked
 
 RNG = np.random.default_rng(0)
 TRUTH = truth_of(RNG, 40, 6, used=4)
@@ -339,19 +339,13 @@ def test_features_that_few_draws_use_come_last():
     assert len(plots.features(result)) == 4
 
 
-def test_checks_are_histograms_of_p_values():
-    p = np.random.default_rng(0).random(200)
-    checks = Checks({"column mean": p, "largest entry": np.array([0.003]), "empty": p[:0]})
+def test_checks_are_dots_at_their_p_values():
+    checks = {"column mean": Checked(0.3, 0.1, 2), "largest entry": Checked(0.0, 7.25, 0)}
     ax = drawn(plots.predictive_checks(checks))
-    heights = np.array([bar.get_height() for bar in ax.patches[:50]])
-    expected = np.histogram(p, 50, (0.0, 1.0))[0]
-    np.testing.assert_allclose(heights * expected.max(), 0.85 * expected, rtol=1e-12)
-    single = next(line for line in ax.lines if len(line.get_xdata()) == 1)
-    assert single.get_xdata()[0] == 0.003
-    said = texts(ax)
-    assert f"{checks.extreme('column mean'):.0%} extreme" in said
-    assert "p = 0.003" in said
-    assert "nothing observed" in said
+    dots = [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1]
+    assert dots == [0.3, 1e-8]  # the lowest that is shown
+    assert "7.25 (noise: 4)" in texts(ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(checks)
 
 
 # Where things are drawn

@@ -32,7 +32,6 @@ from ribp.posterior.predict import (
     new_rows,
     posterior_predictive,
 )
-from ribp.posterior.predictive_checks import checks
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
 
 EVERY = np.array(list(itertools.product([0, 1], repeat=4)), np.int8)
@@ -209,67 +208,3 @@ def test_densities_add_up():
         for x in range(200)
     )
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
-
-
-# Checks
-
-
-def p_values_of_replicates(change=lambda x: x):
-    """Return p-values of data that the model made itself, or of these after a change."""
-    found, rng = pool(GAUSSIAN, n_draws=20), np.random.default_rng(0)
-    observed = rng.random((ROWS, DIMS)) < 0.8
-    each = []
-    for values in posterior_predictive(rng, found, GAUSSIAN.likelihood, 80):
-        data = Data(np.where(observed, change(values), 0.0), observed)
-        p = checks(rng, found, GAUSSIAN.likelihood, data, 40).p_values
-        each.append([p[name][0] for name in p])
-    return np.array(each).T
-
-
-def test_p_values_of_the_model_are_uniform_and_others_are_not():
-    def uniform(p):
-        return agrees(stats.kstest(p, "uniform").pvalue)
-
-    assert all(map(uniform, p_values_of_replicates()))
-    wider = list(map(uniform, p_values_of_replicates(lambda x: 1.5 * x)))
-    assert wider[1:3] == [False, False]  # deviations, largest
-    lower = list(map(uniform, p_values_of_replicates(lambda x: x - 2.0)))
-    assert lower == [False, True, False, False]  # all but the deviations
-
-
-def test_checks_are_a_small_table():
-    found, values = pool(GAUSSIAN), np.full((ROWS, DIMS), 50.0)
-    wrong = checks(np.random.default_rng(0), found, GAUSSIAN.likelihood, complete(values), 20)
-    assert wrong.extreme("column mean") == 1.0
-    text = str(wrong)
-    assert max(map(len, text.splitlines())) <= 80
-    assert len(text.splitlines()) == 6
-    assert "row sum" in text
-
-
-def test_columns_and_rows_never_observed_are_left_out():
-    found = pool(POISSON)
-    observed = np.ones((ROWS, DIMS), bool)
-    observed[:, 0] = observed[4] = False
-    data = Data(np.ones((ROWS, DIMS)) * observed, observed)
-    p_values = checks(np.random.default_rng(0), found, POISSON.likelihood, data, 20).p_values
-    assert {name: p.size for name, p in p_values.items()} == {
-        "column mean": DIMS - 1,
-        "column deviation": DIMS - 1,
-        "largest entry": 1,
-        "row sum": ROWS - 1,
-    }
-
-
-def test_p_values_are_shares_of_replicates():
-    found = pool(POISSON)
-    values = posterior_predictive(np.random.default_rng(5), found, POISSON.likelihood, 50)
-    real = np.full((ROWS, DIMS), 2.0)
-    p = checks(np.random.default_rng(5), found, POISSON.likelihood, complete(real), 50).p_values
-    sums = values.sum(axis=2)
-    expected = (sums > 6.0).mean(axis=0) + 0.5 * (sums == 6.0).mean(axis=0)
-    np.testing.assert_allclose(p["row sum"], expected)
-    largest = values.max(axis=(1, 2))
-    np.testing.assert_allclose(
-        p["largest entry"], (largest > 2.0).mean() + 0.5 * (largest == 2.0).mean()
-    )

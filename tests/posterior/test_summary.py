@@ -74,7 +74,7 @@ def test_a_good_result_has_no_warnings():
 def test_warnings_in_plain_words():
     tree = two_modes(merged)
     tree.attrs["interrupted"] = 1
-    tree.attrs["warnings"] = '["Something was odd."]'
+    tree.attrs["warnings"] = '[{"code": "odd", "text": "Something was odd."}]'
     text = text_of(summary(tree))
     assert "Something was odd." in text
     assert "The run was interrupted: 20 of 20 draws" in text

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ribp import counts
+from ribp.background_choice import asked_for
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.counts.tables import Learned, prior_log_probs
 from ribp.likelihoods import GaussianParameters, LinearGaussian, PoissonCounts, PoissonParameters
@@ -167,6 +168,7 @@ def tree_of(chains, model, values, thin=1, interrupted=0):
         "settings": json.dumps(
             {
                 "likelihood": {"known": likelihood.known},
+                "background_choice": asked_for(likelihood.background)._asdict(),
                 "n_features": size,
                 "n_chains": len(chains),
                 "n_draws": n_draws,

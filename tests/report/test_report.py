@@ -1,7 +1,6 @@
 """The page of a fit: whole, harmless, and true to the result, also at the edge."""
 
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,12 +11,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "plots"))
 from plot_cases import made, truth_of
 from test_harsh_results import CASES
 
-from ribp.errors import StorageError
+from ribp.errors import Notice, StorageError
 from ribp.likelihoods.door import as_data
 from ribp.posterior.held_out import column_log_density, score
+from ribp.posterior.predictive_checks import NOISE
+from ribp.posterior.verdict import QUESTIONS
 from ribp.report import Fit, page, write_report
 from ribp.report.elements import Html, table, tag
-from ribp.report.words import _ADVICE, advice, in_words, verdict
+from ribp.report.words import _ADVICE, advice, in_words
 
 RNG = np.random.default_rng(1)
 
@@ -32,7 +33,8 @@ def _pictures_are_not_drawn(request, monkeypatch):
         assert np.ravel(axes)[0].figure is not None
         return tag("figure", tag("img", src="data:image/png;base64,AA==", alt=alt))
 
-    monkeypatch.setattr("ribp.report.sections.picture", stand_in)
+    for module in ("sections", "trust"):
+        monkeypatch.setattr(f"ribp.report.{module}.picture", stand_in)
 
 
 class Reader(HTMLParser):
@@ -96,8 +98,8 @@ def test_every_result_has_a_page(name):
     found = read(Fit(result, "<i>data</i>.csv", data_of(result)))
     assert "What ribp found in <i>data</i>.csv" in found.text
     assert found.sections == [
-        "asked", "features", "rebuilt", "counts", "converged", "held-out", "warnings", "reproduce",
-        "terms",
+        "asked", "features", "rebuilt", "counts", "converged", "fits", "held-out", "warnings",
+        "reproduce", "terms",
     ]  # fmt: skip
 
 
@@ -174,34 +176,41 @@ def test_columns_alone_are_scored_as_a_normal_law_of_each():
     assert np.isclose(counts[0], 9 * np.log(rate) - rate - np.log(362880.0))
 
 
-def test_the_verdict_follows_the_warnings():
-    one, two = CASES["one chain, shared noise"](), CASES["constant traces"]()
-    empty = two.summary().__class__([], {}, {}, two.modes, [], [])
-    cases = [
-        (two, [], [], "good"),
-        (two, [], ["Fewer than 100 independent draws: mass."], "careful"),
-        (one, [], [], "careful"),
-        (two, ["Chains disagree"], [], "bad"),
-    ]
-    for result, warnings, notes, level in cases:
-        found = verdict(result, replace(empty, warnings=warnings, notes=notes))
-        assert found.level == level
-        assert set(warnings + notes) <= set(found.reasons)
+def test_the_box_shows_three_answers_with_their_reasons():
     assert in_words("R-hat is 2 for log_joint, 3 for shared_features.") == (
         "R-hat is 2 for fit, 3 for features that two rows share."
     )
     found = read(Fit(CASES["other modes"]()))
-    assert "Do not rely on this fit yet" in found.text
+    assert "Do not rely on this fit" in found.text
     assert "different sets of features" in found.text
+    for question in QUESTIONS.values():
+        assert question in found.text
+    assert "Whether the model fits was not checked." in found.text
+
+
+def test_checks_are_shown_with_their_numbers():
+    truth = truth_of(RNG, 30, 4)
+    result = made(truth, RNG.normal(0.0, 3.0, (4, 6)), dim_names=[f"c{n}" for n in range(6)])
+    data = data_of(result)
+    found = result.judged(data.rows)
+    text = read(Fit(found, "d", data)).text
+    assert "Does the model fit?" in text
+    for name, one in found.judgement.checks.items():
+        assert name in text
+        assert f"{one.p_value:.2g}" in text
+    assert found.summary().verdict.headline in text
+    few = found.judgement._replace(checks={}, gain=None)
+    text = read(Fit(result._with("judgement", few.to_json()), "d", data)).text
+    assert "There were not enough draws" in text
 
 
 def test_every_warning_has_advice():
-    texts = [text for case in CASES.values() for text in case().summary().warnings]
-    texts += [text for case in CASES.values() for text in case().summary().notes]
-    fallback = advice("something new")
-    assert len(texts) > 5
-    assert all(advice(text) != fallback for text in texts)
-    assert all(advice(start) == text for start, text in _ADVICE.items())
+    summaries = [case().summary() for case in CASES.values()]
+    notices = [one for each in summaries for one in [*each.warnings, *each.notes]]
+    fallback = advice(Notice("new", "something new"))
+    assert len(notices) > 5
+    assert all(advice(one) != fallback for one in notices)
+    assert {"misfit-" + name.replace(" ", "-") for name in NOISE} <= set(_ADVICE)
 
 
 def test_a_comparison_is_a_table_and_a_picture():

@@ -132,6 +132,6 @@ def test_chains_in_two_modes_are_told_apart(result):
     found = Result(tree)
     assert [mode.chains for mode in found.modes] == [(0,), (1,)]
     assert found.diagnostics()["log_joint"].r_hat > 1.5
-    said = " ".join(found.summary().warnings)
+    said = " ".join(notice.text for notice in found.summary().warnings)
     assert "2 different sets of features" in said
     assert "R-hat" in said

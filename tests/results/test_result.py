@@ -10,7 +10,7 @@ import pytest
 from result_cases import MODELS, settings_of, tree_of
 
 from ribp.baselines.ibp_gibbs import BuffetModel
-from ribp.errors import InputError, StorageError
+from ribp.errors import InputError, Notice, StorageError
 from ribp.results import Result
 
 # ArviZ divides by the variance of what never changes.
@@ -37,9 +37,9 @@ def test_save_and_load(tmp_path):
 
 
 def test_what_it_knows():
-    result = Result(tree_of(n_chains=3, interrupted=True, warnings=["Look out."]))
+    result = Result(tree_of(n_chains=3, interrupted=True, warnings=[Notice("look", "Look out.")]))
     assert (result.n_chains, result.n_draws, result.interrupted) == (3, 7, True)
-    assert result.warnings == ["Look out."]
+    assert result.warnings == [Notice("look", "Look out.")]
     assert result.settings == settings_of(MODELS["noise per column"], n_chains=3)
     assert result != Result(tree_of(n_chains=3, seed=2))
     assert result != 3
@@ -57,7 +57,8 @@ def test_a_tree_of_something_else_is_refused():
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("n_warnings", [0, 2, 9])
 def test_display(name, n_warnings):
-    warnings = [f"Number {n}\nof something long: " + "x" * 90 for n in range(n_warnings)]
+    texts = [f"Number {n}\nof something long: " + "x" * 90 for n in range(n_warnings)]
+    warnings = [Notice("n", text) for text in texts]
     result = Result(tree_of(name, n_chains=3, interrupted=n_warnings > 0, warnings=warnings))
     lines = repr(result).split("\n")
     assert len(lines) <= 12

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from result_cases import DIMS, MODELS, ROWS, tree_of
 
-from ribp.errors import InputError, StorageError
+from ribp.errors import InputError, Notice, StorageError
 from ribp.results import load, save
 from ribp.results.schema import problem
 from ribp.results.store import _in_memory
@@ -58,7 +58,7 @@ def refused(path, *words):
 @pytest.mark.parametrize("name", MODELS)
 def test_round_trip(path, name):
     names = {"row_names": list("abcdéf"), "dim_names": ["", "x" * 300, "漢"]}
-    tree = tree_of(name, n_warmup=len(name) % 2, warnings=["naïve\0 \udc80"], **names)
+    tree = tree_of(name, n_warmup=len(name) % 2, warnings=[Notice("a", "naïve\0 \udc80")], **names)
     save(tree, path)
     found = load(path)
     assert found.identical(tree)
@@ -98,7 +98,7 @@ def test_texts_that_were_read_as_objects_become_texts():
 
 
 def test_long_settings_are_no_problem(path):
-    tree = tree_of(warnings=["w" * 200_000])
+    tree = tree_of(warnings=[Notice("w", "w" * 200_000)])
     save(tree, path)
     assert load(path).identical(tree)
 
@@ -212,7 +212,8 @@ def test_truncated_files(saved, content):
 
 def test_newer_and_impossible_schemas(saved):
     for version, words in (
-        (3, "was written by a newer ribp (schema 3); this one reads up to 1. Upgrade"),
+        (3, "was written by a newer ribp (schema 3); this one reads 2. Upgrade"),
+        (1, "was written by an older ribp (schema 1); this one reads 2. Fit again"),
         (0, "schema_version is not a whole number"),
         ("1", "schema_version is not a whole number"),
         ([1, 1], "schema_version is not a whole number"),
@@ -291,6 +292,8 @@ TAMPERED = {
     "the text created is missing": edit(lambda groups: groups["/"].attrs.pop("created")),
     "neither 0 nor 1": attribute(interrupted=2),
     "the text warnings is not a list": attribute(warnings="{}"),
+    "without a code and a text": attribute(warnings='["plain"]'),
+    "judgement must be that of a fit": attribute(judgement='{"draws": 1}'),
     "the text versions is not JSON": attribute(versions="{"),
     "settings must be JSON text": attribute(settings="{"),
     "the text warnings is not JSON": attribute(warnings="[" * 100_000),
@@ -386,7 +389,7 @@ def test_crafted_files_are_refused_and_run_no_code(saved, tmp_path, craft):
 def test_a_text_that_holds_code_stays_a_text(path, tmp_path):
     marker = tmp_path / "marker"
     code = f"__import__('pathlib').Path({str(marker)!r}).touch()"
-    tree = tree_of(warnings=[code], dim_names=[code] * DIMS)
+    tree = tree_of(warnings=[Notice(code, code)], dim_names=[code] * DIMS)
     save(tree, path)
     assert load(path).identical(tree)
     assert not marker.exists()

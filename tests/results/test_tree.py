@@ -16,7 +16,7 @@ from result_cases import (
 )
 
 from ribp.draws import ChainDraws, pack_rows, record, record_features, unpack_rows
-from ribp.errors import InputError
+from ribp.errors import InputError, Notice
 from ribp.results import build
 
 
@@ -79,7 +79,7 @@ def assert_padded(found, value, fill):
 
 
 def test_types_and_attributes():
-    tree = tree_of("shared noise", warnings=["naïve"], interrupted=True)
+    tree = tree_of("shared noise", warnings=[Notice("a", "naïve")], interrupted=True)
     kinds = {str(name): v.dtype for g in tree.children.values() for name, v in g.data_vars.items()}
     assert kinds.pop("rows") == np.uint8
     assert kinds.pop("active") == np.bool_
@@ -88,9 +88,9 @@ def test_types_and_attributes():
     assert all(kind == np.float64 for name, kind in kinds.items() if name not in whole)
     assert tree["posterior"]["noise_scale"].dims == ("chain", "draw")
     assert tree["posterior"]["count_log_probs"].dims == ("chain", "draw", "law", "count")
-    assert (tree.attrs["schema_version"], tree.attrs["interrupted"]) == (1, 1)
+    assert (tree.attrs["schema_version"], tree.attrs["interrupted"]) == (2, 1)
     assert json.loads(tree.attrs["settings"]) == settings_of(MODELS["shared noise"])
-    assert json.loads(tree.attrs["warnings"]) == ["naïve"]
+    assert json.loads(tree.attrs["warnings"]) == [{"code": "a", "text": "naïve"}]
     assert set(json.loads(tree.attrs["versions"])) == {
         "python",
         "numpy",
@@ -109,13 +109,13 @@ def test_chains_are_cut_to_the_shortest_and_empty_ones_left_out():
         settings_of(model, n_chains=4),
         law_of_row=law_of_row(model),
         interrupted=True,
-        warnings=["first"],
+        warnings=[Notice("a", "first")],
     )
     assert tree["posterior"]["chain"].to_numpy().tolist() == [0, 2, 3]
     assert tree["posterior"]["draw"].to_numpy().tolist() == [0, 1, 2, 3]
     assert tree["features"]["draw"].to_numpy().tolist() == [0, 2]
     assert tree["posterior"]["log_joint"][2, 3] == chains[3].posterior[3]["log_joint"]
-    first, left_out, cut = json.loads(tree.attrs["warnings"])
+    first, left_out, cut = (one["text"] for one in json.loads(tree.attrs["warnings"]))
     assert first == "first"
     assert "Chain 1 has no draws" in left_out
     assert "cut to 4 draws" in cut

@@ -115,7 +115,7 @@ def test_a_full_disk_does_not_stop_a_chain(tmp_path, monkeypatch):
     assert len(heard.said) == 2  # once for each chain, not at every sweep
     assert "No space left" in heard.said[0]
     assert len(ended.warnings) == 2
-    assert str(tmp_path) in ended.warnings[0]
+    assert str(tmp_path) in ended.warnings[0].text
 
 
 def test_a_disk_that_was_full_for_a_while_loses_nothing(tmp_path, monkeypatch):

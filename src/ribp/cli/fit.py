@@ -193,13 +193,14 @@ def _finish(
     folder: RunFolder, model: Any, source: Source | None, as_json: bool, show: bool = True
 ) -> None:
     """Write the result and show it."""
+    scores = None
+    if source is not None and source.hidden.any():
+        scores = model.result_.held_out_log_density(source.values, source.hidden)
+        model.result_ = model.result_.scored(source.data, source.values, source.hidden)
     model.save(folder.result, overwrite=True)
     result: Result = model.result_
     folder.log(f"done: {result.n_chains} chains of {result.n_draws} draws")
     if show:
-        scores = None
-        if source is not None and source.hidden.any():
-            scores = result.held_out_log_density(source.values, source.hidden)
         show_summary(result, as_json, scores, folder.path)
     if result.interrupted:
         _stopped(folder)

@@ -8,8 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ribp.cli.read_run import fitted
 from ribp.cli.options import background_words
+from ribp.cli.read_run import fitted
 from ribp.cli.run_folder import RunFolder
 from ribp.cli.show import print_json, say
 from ribp.errors import FitWarning, InputError, StorageError

@@ -162,8 +162,8 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _told(self) -> Self:
         """Describe what was found, and say what is wrong with it."""
         self._describe()
-        for text in self.result_.summary().warnings:
-            warnings.warn(text, FitWarning, stacklevel=4)
+        for notice in self.result_.summary().warnings:
+            warnings.warn(notice.text, FitWarning, stacklevel=4)
         return self
 
     @abstractmethod

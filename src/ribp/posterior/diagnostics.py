@@ -17,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from ribp.checks import FloatArray, IntArray
+from ribp.errors import Notice
 from ribp.posterior.convergence import ess_bulk, ess_tail, monte_carlo_error, r_hat
 from ribp.posterior.kept import array
 
@@ -30,11 +31,15 @@ _LEAST_ESS = 100  # of all chains together: errors of means are then a tenth of 
 _LISTED = 4  # names in one complaint
 _SEVERE = 2  # of these, the first
 _COMPLAINTS = {  # and how numbers are written in each
-    "Too few draws to compare chains, or not finite: {}.": "",
-    "Chains disagree or are far too short: R-hat is {}. Do not average over them.": ".2f",
-    "Chains differ a little: R-hat is {}. Run for longer.": ".3f",
-    f"Fewer than {_LEAST_ESS} independent draws: {{}}. Run for longer.": ".0f",
-}
+    "r-hat-unknown": ("Too few draws to compare chains, or not finite: {}.", ""),
+    "r-hat-high": (
+        "Chains disagree or are far too short: R-hat is {}. Do not average over them.", ".2f",
+    ),
+    "r-hat-raised": ("Chains differ a little: R-hat is {}. Run for longer.", ".3f"),
+    "few-independent-draws": (
+        f"Fewer than {_LEAST_ESS} independent draws: {{}}. Run for longer.", ".0f",
+    ),
+}  # fmt: skip
 _SHARED = "shared_features"
 
 
@@ -60,18 +65,22 @@ def diagnose(tree: xr.DataTree) -> dict[str, Diagnostic]:
     return found
 
 
-def converged(diagnostics: dict[str, Diagnostic], *, mild: bool = True) -> list[str]:
+def converged(diagnostics: dict[str, Diagnostic], *, mild: bool = True) -> list[Notice]:
     """Return complaints in plain words, one of each kind; none if all is well.
 
     Mild ones are about precision: chains agree, and longer ones would say more.
     """
-    found: dict[str, list[tuple[float, str]]] = {text: [] for text in _COMPLAINTS}
+    found: dict[str, list[tuple[float, str]]] = {code: [] for code in _COMPLAINTS}
     for name, each in diagnostics.items():
-        text, badness = _judged(each, thinned=name == _SHARED)
-        if text:
-            found[text].append((badness, name))
-    kinds = found if mild else list(_COMPLAINTS)[:_SEVERE]
-    return [text.format(_listed(found[text], text)) for text in kinds if found[text]]
+        code, badness = _judged(each, thinned=name == _SHARED)
+        if code:
+            found[code].append((badness, name))
+    kinds = list(_COMPLAINTS)[: None if mild else _SEVERE]
+    return [
+        Notice(code, _COMPLAINTS[code][0].format(_listed(found[code], _COMPLAINTS[code][1])))
+        for code in kinds
+        if found[code]
+    ]
 
 
 def _judged(found: Diagnostic, *, thinned: bool) -> tuple[str, float]:
@@ -89,9 +98,8 @@ def _judged(found: Diagnostic, *, thinned: bool) -> tuple[str, float]:
     return (near, -found.r_hat) if found.r_hat > _NOTED else ("", 0.0)
 
 
-def _listed(found: list[tuple[float, str]], text: str) -> str:
+def _listed(found: list[tuple[float, str]], form: str) -> str:
     """Return names and numbers in words, the worst ones."""
-    form = _COMPLAINTS[text]
     worst = sorted(found, key=lambda item: item[0])
     items = [f"{abs(value):{form}} for {name}" if form else name for value, name in worst]
     more = [f"and {len(items) - _LISTED} more"] if len(items) > _LISTED else []

@@ -18,7 +18,7 @@ from ribp.likelihoods.base import BoolArray, Data
 
 __all__ = ["Score", "column_log_density", "score"]
 
-_LEAST_SPREAD = 1e-3  # of a column, as a share of that of all columns
+_LEAST_SPREAD = 1e-3  # of a column, as a share of its root mean square
 
 
 class Score(NamedTuple):
@@ -60,6 +60,8 @@ def column_log_density(
         return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1.0))
     mean = np.where(known, seen.values, 0.0).sum(axis=0) / number
     variance = np.where(known, (seen.values - mean) ** 2, 0.0).sum(axis=0) / number
-    variance = np.maximum(variance, _LEAST_SPREAD**2 * (variance.mean() or 1.0))[columns]
+    square = variance + mean**2
+    least = _LEAST_SPREAD**2 * np.where(square > 0.0, square, 1.0)
+    variance = np.where(variance > 0.0, variance, least)[columns]
     squares = (x - mean[columns]) ** 2 / variance
     return np.asarray(-0.5 * (np.log(2.0 * math.pi * variance) + squares))

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.draws import unpack_rows
-from ribp.errors import InputError
+from ribp.errors import InputError, Notice
 from ribp.likelihoods.base import Rows
 
-__all__ = ["Kept", "array", "kept", "settings"]
+__all__ = ["Kept", "array", "kept", "settings", "stored_notices"]
 
 _MOST_ROWS = 20_000  # by which features of draws are told apart
 
@@ -102,3 +102,8 @@ def array(tree: xr.DataTree, group: str, name: str) -> NDArray[Any]:
 def settings(tree: xr.DataTree) -> dict[str, Any]:
     """Return how the result was made."""
     return dict(json.loads(tree.attrs["settings"]))
+
+
+def stored_notices(tree: xr.DataTree) -> list[Notice]:
+    """Return what was found doubtful during the fit."""
+    return [Notice(one["code"], one["text"]) for one in json.loads(tree.attrs["warnings"])]

@@ -23,11 +23,12 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.base import Data, RowLaws
+from ribp.likelihoods.rows_kept import needs_whole_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
 from ribp.symmetric import log_esp
 
-__all__ = ["NewRows", "weigh_rows"]
+__all__ = ["NewRows", "laws_given", "weigh_rows"]
 
 
 class NewRows(NamedTuple):
@@ -106,17 +107,22 @@ def _given_draw(
 ) -> RowPosterior:
     """Return the rows given one draw; features that do not exist in it are off."""
     real = np.isfinite(draws.log_odds[s])
-    log_odds, given = draws.log_odds[s][real], likelihood.standardised(draws.parameters[s])
-    if len(laws):
-        tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)
-    else:  # a coin for each feature
-        tables = np.full((1, log_odds.size + 1), -np.logaddexp(0.0, log_odds).sum())
-        which = np.zeros_like(which)
+    given = likelihood.standardised(draws.parameters[s])
     parameters = given._replace(features=np.ascontiguousarray(given.features[real]))
-    row_laws = RowLaws(log_odds, tables, which, np.zeros(len(tables), np.bool_))
+    row_laws = laws_given(draws.log_odds[s][real], laws, which)
     one = row_posterior(data, likelihood, parameters, row_laws, seed=np.uint64(s), **options)
     probs = np.zeros((len(which), real.size))
     probs[:, real] = one.probs
     sample = np.zeros(probs.shape, np.int8)
     sample[:, real] = one.sample
     return one._replace(probs=probs, sample=sample)
+
+
+def laws_given(log_odds: FloatArray, laws: FloatArray, which: IntArray) -> RowLaws:
+    """Return the prior of rows given weights and log f of each law; coins if there is no law."""
+    if len(laws):
+        tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)
+    else:
+        tables = np.full((1, log_odds.size + 1), -np.logaddexp(0.0, log_odds).sum())
+        which = np.zeros_like(which)
+    return RowLaws(log_odds, tables, which, needs_whole_rows(tables))

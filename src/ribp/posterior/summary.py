@@ -10,8 +10,7 @@ How many features two rows share needs no names: `coactivation` is the mean of Z
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,12 +20,15 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ribp import checks
+from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray
-from ribp.errors import InputError
+from ribp.errors import InputError, Notice
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.diagnostics import Diagnostic, converged, diagnose
-from ribp.posterior.kept import Kept, array, kept, settings
+from ribp.posterior.judgement import stored_judgement
+from ribp.posterior.kept import Kept, array, kept, settings, stored_notices
 from ribp.posterior.modes import Mode, modes
+from ribp.posterior.verdict import Verdict, misfits, verdict
 
 __all__ = ["FeatureSummary", "Summary", "coactivation", "summary"]
 
@@ -59,18 +61,24 @@ class Summary:
     """How many features are in use: number and share of draws of the main mode."""
     diagnostics: dict[str, Diagnostic]
     modes: tuple[Mode, ...]
-    warnings: list[str]
+    warnings: list[Notice]
     """What should keep one from trusting it."""
-    notes: list[str]
-    """What longer chains would mend."""
+    notes: list[Notice]
+    """What is rough, or small."""
+    verdict: Verdict
+    """Whether the fit can be relied on."""
+    background: BackgroundChoice
+    """Whether there is a background, and why."""
 
     def __str__(self) -> str:
-        return "\n".join([*self._features(), "", *self._quantities(), *self._warnings()])
+        parts = [*self._features(), "", *self._quantities(), *self._warnings()]
+        return "\n".join([*parts, "", str(self.verdict)])
 
     def _features(self) -> list[str]:
         likely = sorted(self.active_features.items(), key=lambda item: -item[1])[:3]
         lines = [
             "Features in use: " + ", ".join(f"{k} in {share:.0%} of draws" for k, share in likely),
+            f"Background {self.background}",
             "",
             "feature   rows  weight      size  stability  chains",
         ]
@@ -91,8 +99,8 @@ class Summary:
         return lines
 
     def _warnings(self) -> list[str]:
-        said = [_wrapped(text) for text in self.warnings]
-        said += [_wrapped(text, "-") for text in self.notes]
+        said = [_wrapped(notice.text) for notice in self.warnings]
+        said += [_wrapped(notice.text, "-") for notice in self.notes]
         return ["", *said] if said else []
 
 
@@ -107,21 +115,33 @@ def summary(
     active = array(tree, "posterior", "active_features")[list(found[0].chains)]
     numbers, times = np.unique(active, return_counts=True)
     diagnostics = diagnose(tree)
+    judgement = stored_judgement(tree)
+    large, small = ([], []) if judgement is None else misfits(judgement, _column_names(tree))
     warnings = [
-        *json.loads(tree.attrs.get("warnings", "[]")),
+        *stored_notices(tree),
         *_interrupted(tree),
         *_other_modes(found),
         *_room(tree),
         *converged(diagnostics, mild=False),
+        *large,
     ]
+    notes = [one for one in [*converged(diagnostics), *small] if one not in warnings]
     return Summary(
         _summaries(all_kept, alignment),
         {int(k): float(n / active.size) for k, n in zip(numbers, times, strict=True)},
         diagnostics,
         found,
         warnings,
-        [text for text in converged(diagnostics) if text not in warnings],
+        notes,
+        verdict(array(tree, "posterior", "log_joint").shape[0], warnings, notes, judgement),
+        BackgroundChoice(**settings(tree)["background_choice"]),
     )
+
+
+def _column_names(tree: xr.DataTree) -> Callable[[int], str]:
+    """Return what gives the name of a column."""
+    names = tree.children["features"].dataset.get("dim")
+    return lambda at: f"column {at if names is None else names.to_numpy()[at]}"
 
 
 def coactivation(
@@ -184,38 +204,41 @@ def _summaries(all_kept: Kept, alignment: Alignment) -> list[FeatureSummary]:
     ]
 
 
-def _interrupted(tree: xr.DataTree) -> list[str]:
+def _interrupted(tree: xr.DataTree) -> list[Notice]:
     if not tree.attrs.get("interrupted", 0):
         return []
     size = array(tree, "posterior", "log_joint").shape[1]
     asked: Any = settings(tree).get("n_draws", "all")
-    return [f"The run was interrupted: {size} of {asked} draws a chain were made."]
+    text = f"The run was interrupted: {size} of {asked} draws a chain were made."
+    return [Notice("interrupted", text)]
 
 
-def _other_modes(found: tuple[Mode, ...]) -> list[str]:
+def _other_modes(found: tuple[Mode, ...]) -> list[Notice]:
     if len(found) == 1:
         return []
     total = sum(len(mode.chains) for mode in found)
     below = found[0].log_joint - found[1].log_joint
-    return [
+    text = (
         f"Chains found {len(found)} different sets of features; the one shown is that of"
         f" {len(found[0].chains)} of {total} chains. The next has a mean log joint"
         f" {abs(below):.1f} {'lower' if below >= 0.0 else 'higher'} and"
         f" {found[1].agreement:.0%} agreement."
-    ]
+    )
+    return [Notice("other-features", text)]
 
 
-def _room(tree: xr.DataTree) -> list[str]:
+def _room(tree: xr.DataTree) -> list[Notice]:
     features = settings(tree).get("n_features")
     if features is None:
         return []
     most = int(array(tree, "posterior", "active_features").max())
     if features - most >= _SPARE * features:
         return []
-    return [
+    text = (
         f"Up to {most} of {features} features were in use: raise max_features, since fewer than"
         f" {_SPARE:.0%} to spare may hold back features that the data ask for."
-    ]
+    )
+    return [Notice("few-unused-features", text)]
 
 
 def _wrapped(text: str, mark: str = "!", width: int = 78) -> str:

@@ -14,10 +14,23 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-__all__ = ["Html", "bullets", "note", "paragraph", "picture", "section", "table", "tag"]
+__all__ = [
+    "Html",
+    "bullets",
+    "folded",
+    "note",
+    "paragraph",
+    "picture",
+    "rounded",
+    "section",
+    "short",
+    "table",
+    "tag",
+]
 
 _ALONE = {"img", "meta"}
 _DPI = 120
+_NAME = 40  # characters
 _LEAST_WIDTH = 560  # pixels; in a narrower window pictures are moved, not shrunk
 
 
@@ -87,3 +100,18 @@ def picture(axes: Any, alt: str) -> Html:
 def section(name: str, title: str, *children: str | None) -> Html:
     """Return a section with a heading that can be linked to."""
     return tag("section", tag("h2", title), *children, id=name)
+
+
+def folded(title: str, *children: str) -> Html:
+    """Return what is shown once somebody asks for it."""
+    return tag("details", tag("summary", title), *children)
+
+
+def short(name: str) -> str:
+    """Return a name, cut if it is long."""
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+
+
+def rounded(value: float) -> str:
+    """Return a number with three digits, or with one after the point if it is large."""
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -10,32 +10,40 @@ from typing import Any
 import numpy as np
 
 from ribp import plots
+from ribp.errors import Notice
 from ribp.likelihoods import LinearGaussian
 from ribp.plots.labels import dim_names, percent, row_names
 from ribp.plots.reading import places, row_probs
 from ribp.posterior.held_out import Score, column_log_density, score
+from ribp.posterior.verdict import QUESTIONS
 from ribp.report import words
-from ribp.report.elements import Html, bullets, note, paragraph, picture, section, table, tag
+from ribp.report.elements import (
+    Html,
+    folded,
+    note,
+    paragraph,
+    picture,
+    rounded,
+    section,
+    short,
+    table,
+    tag,
+)
 from ribp.report.fit import Fit
+from ribp.report.trust import answer, fits
 
 __all__ = ["SECTIONS", "opening"]
 
 _MOST_FEATURES = 24  # in pictures
 _MOST_ROWS = 40  # of a table
 _EXAMPLES = 5
-_NAME = 40  # characters
 
 
 def opening(fit: Fit) -> Html:
     """Return the verdict and the few numbers that matter most."""
-    found = words.verdict(fit.result, fit.summary)
-    reasons = [words.in_words(text) for text in found.reasons]
-    box = tag(
-        "div",
-        tag("h2", found.headline),
-        paragraph(reasons[0]) if len(reasons) == 1 else bullets(reasons),
-        class_=f"verdict {found.level}",
-    )
+    found = fit.summary.verdict
+    parts = [answer(QUESTIONS[name], part) for name, part in found.parts.items()]
+    box = tag("div", tag("h2", found.headline), *parts, class_=f"verdict {found.level}")
     cards = [
         tag("div", tag("b", number), tag("span", what), class_="card")
         for number, what in _key_numbers(fit)
@@ -69,7 +77,8 @@ def asked(fit: Fit) -> Html:
     lines = [
         ("Data", f"{fit.name}: {given['n_rows']:,} rows, {given['n_dims']:,} columns"),
         ("Features per row", _laws(given["laws"], result)),
-        ("Kind of data", kind + (", and a background" if likelihood["background"] else "")),
+        ("Kind of data", kind),
+        ("Background", str(result.background_choice)),
         ("Most features allowed", str(given["n_features"] or "no limit")),
         ("Method", words.METHODS.get(given["method"], given["method"])),
         (
@@ -105,8 +114,8 @@ def convergence(fit: Fit) -> Html:
     rows = [
         (
             words.QUANTITIES.get(name, name.replace("_", " ")),
-            _number(each.mean),
-            _number(each.sd),
+            rounded(each.mean),
+            rounded(each.sd),
             f"{each.r_hat:.3f}",
             f"{min(each.ess_bulk, each.ess_tail):,.0f}",
         )
@@ -128,7 +137,7 @@ def convergence(fit: Fit) -> Html:
             plots.traces(result),
             "What each chain did, draw by draw: lines that mix mean agreement.",
         ),
-        _folded(
+        folded(
             "Ranks: the same comparison in another picture",
             paragraph(
                 "All draws of all chains are ranked together. If chains agree, each has its share"
@@ -185,11 +194,11 @@ def features(fit: Fit) -> Html:
         ),
         picture(grid, "Each feature: what it adds to each column of the data."),
         _feature_table(fit),
-        _folded(
+        folded(
             "Is each feature the same one in all draws and chains?",
             picture(plots.stability(result), "Stability of each feature in each chain."),
         ),
-        _folded(
+        folded(
             "How popular is each feature?",
             paragraph(
                 "The share of rows that have it, and its weight: how likely a new row would be to"
@@ -249,7 +258,7 @@ def _examples(fit: Fit) -> list[str]:
     for column in probs.T:
         order = np.lexsort([counts, -np.round(column, 2)])[:_EXAMPLES]
         rows = [int(n) for n in order if column[n] > 0.5]
-        called = [_short(names[n]) if names else f"row {n}" for n in rows]
+        called = [short(names[n]) if names else f"row {n}" for n in rows]
         found.append(", ".join(called) if called else "no row")
     return found
 
@@ -258,7 +267,7 @@ def rebuilt(fit: Fit) -> Html | None:
     """Return some rows of the data beside what their features make of them."""
     if not fit.show_rows:
         return None
-    which = _folded(
+    which = folded(
         "Which row has which feature",
         picture(plots.activity(fit.result), "Rows and the features that they have."),
         picture(plots.coactivation(fit.result), "How many features any two rows share."),
@@ -307,10 +316,11 @@ def held_out(fit: Fit) -> Html:
     if fit.hidden is None and fit.comparison is None:
         parts.append(
             paragraph(
-                "No entries were hidden from this fit, so how well it predicts was not tested. Fit"
-                " with ",
+                "No entries were hidden from this fit. Some were left out of it afterwards, draw by"
+                " draw; the answer stands at the top of the page. To have them hidden from the"
+                " beginning, fit with ",
                 tag("code", "--holdout 0.01"),
-                " to hide one entry in a hundred and score the guesses.",
+                ".",
             )
         )
     if fit.hidden is not None:
@@ -395,10 +405,10 @@ def _finite(value: Any) -> bool:
 
 def warnings(fit: Fit) -> Html:
     """Return what to be wary of, and what to do about it."""
-    said = [*fit.summary.warnings, *fit.summary.notes]
+    said: list[Notice] = [*fit.summary.warnings, *fit.summary.notes]
     if not said:
         return section("warnings", "Warnings", paragraph("None."))
-    rows = [(words.in_words(text), words.advice(text)) for text in said]
+    rows = [(words.in_words(one.text), words.advice(one)) for one in said]
     return section(
         "warnings", "Warnings", table(("what was seen", "what to do"), rows, texts=(0, 1))
     )
@@ -436,17 +446,5 @@ def terms(fit: Fit) -> Html:
 
 
 SECTIONS = (
-    asked, features, rebuilt, counts, convergence, held_out, warnings, reproduce, terms,
+    asked, features, rebuilt, counts, convergence, fits, held_out, warnings, reproduce, terms,
 )  # fmt: skip
-
-
-def _folded(title: str, *children: str) -> Html:
-    return tag("details", tag("summary", title), *children)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,14 +1,12 @@
-"""What a fit means, in plain words: whether to trust it, what to do, what terms stand for."""
+"""What a fit means, in plain words: what to do about it, what terms stand for."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from ribp.posterior.summary import Summary
-from ribp.results import Result
+from ribp.errors import Notice
 
-__all__ = ["METHODS", "QUANTITIES", "TERMS", "Verdict", "advice", "in_words", "verdict"]
+__all__ = ["METHODS", "QUANTITIES", "TERMS", "advice", "in_words"]
 
 METHODS = {
     "gibbs": "Gibbs sampling, features integrated out",
@@ -45,52 +43,45 @@ TERMS = {
     "Independent draws": "draws of a chain resemble one another. This is how many independent"
     " ones they are worth; from 100 on averages are precise enough for most uses.",
     "Stability": "the share of draws in which a feature is recognisably the same.",
+    "p-value": "how often noise alone would look as bad as this. Below 0.05 is a sign, below 0.001"
+    " is sure.",
     "Log density": "how likely the model found a number that it had not seen, on a log scale."
     " Higher is better; a difference of 0.7 means twice as likely.",
 }
 
+_LONGER = "Longer chains (--draws 2000)"
+_BACKGROUND = "Fit with a background (--background)"
 _ADVICE = {
-    "Chains disagree": "Run longer chains (--warmup 2000 --draws 2000). If that does not help,"
-    " state the counts more narrowly, or compare several seeds.",
-    "Too few draws": "Run longer chains: at least four draws each, better 500.",
-    "Chains differ a little": "Longer chains (--draws 2000) make this go away.",
-    "Fewer than": "Longer chains (--draws 2000), or more of them, give more independent draws.",
-    "Chains found": "This page shows the set that fits best. Look at whether it makes sense, run"
+    "r-hat-high": "Run longer chains (--warmup 2000 --draws 2000). If that does not help, state the"
+    " counts more narrowly, or compare several seeds.",
+    "r-hat-unknown": "Run longer chains: at least four draws each, better 500.",
+    "r-hat-raised": f"{_LONGER} make this go away.",
+    "few-independent-draws": f"{_LONGER}, or more of them, give more independent draws.",
+    "other-features": "This page shows the set that fits best. Look at whether it makes sense, run"
     " with another seed, and state the counts more narrowly if you can.",
-    "Up to": "Fit again with a larger --max-features.",
-    "The run was interrupted": "Finish it: ribp resume RUN.",
-    "Chains were cut": "Finish the run: ribp resume RUN.",
-    "Chain ": "Finish the run: ribp resume RUN.",
-    "The last checkpoint": "Free some space on the disk; save the result elsewhere.",
+    "few-unused-features": "Fit again with a larger --max-features.",
+    "interrupted": "Finish it: ribp resume RUN.",
+    "chains-cut": "Finish the run: ribp resume RUN.",
+    "chain-without-draws": "Finish the run: ribp resume RUN.",
+    "checkpoint-not-written": "Free some space on the disk; save the result elsewhere.",
+    "misfit-column-mean": f"{_BACKGROUND}.",
+    "misfit-column-spread": "Give each column its own noise; look at the column for numbers that"
+    " are far outside.",
+    "misfit-largest-entry": "Look at the entry: an error of writing, or another unit? Make it"
+    " missing if it is wrong; take logarithms or square roots of columns with a long tail.",
+    "misfit-entries-beyond-3": "Take logarithms or square roots of columns with a long tail; make"
+    " wrong entries missing.",
+    "misfit-largest-row": "Look at the row: does it belong to these data?",
+    "misfit-residuals-together": f"{_BACKGROUND}, allow larger counts or more features; if rows"
+    " come in batches, subtract the mean of each batch first.",
+    "misfit-neighbouring-rows": "Subtract the mean of each batch, or the drift, first.",
+    "misfit-mean-by-count": f"{_BACKGROUND}; check the counts.",
+    "misfit-spread-by-count": "Take logarithms or square roots if noise grows with size; check the"
+    " counts.",
+    "misfit-strength-of-features": "The model knows no strengths: take logarithms, or divide rows"
+    " by their size. Read the features with care.",
+    "misfit-features-left-out": "Allow larger counts (--counts), or learn them.",
 }
-
-
-class Verdict(NamedTuple):
-    """Whether a fit can be trusted."""
-
-    level: str
-    """good, careful or bad."""
-    headline: str
-    reasons: list[str]
-
-
-def verdict(result: Result, summary: Summary) -> Verdict:
-    """Return whether a fit can be trusted, and why."""
-    chains = result.n_chains
-    agree = (
-        f"{chains} chains, each with its own start, found the same features and agree on all that"
-        " we compare."
-    )
-    if summary.warnings:
-        return Verdict("bad", "Do not rely on this fit yet", summary.warnings)
-    if chains == 1:
-        alone = "There is one chain only, so nothing shows that another start would end alike."
-        return Verdict("careful", "Nothing to compare with", [alone, *summary.notes])
-    if summary.notes:
-        return Verdict(
-            "careful", "The features can be relied on, some numbers are rough", summary.notes
-        )
-    return Verdict("good", "This fit can be relied on", [agree])
 
 
 def in_words(text: str) -> str:
@@ -100,7 +91,6 @@ def in_words(text: str) -> str:
     return text
 
 
-def advice(warning: str) -> str:
-    """Return what to do about a warning."""
-    known = (text for start, text in _ADVICE.items() if warning.startswith(start))
-    return next(known, "See the documentation: Running and reading a fit.")
+def advice(notice: Notice) -> str:
+    """Return what to do about a notice."""
+    return _ADVICE.get(notice.code, "See the documentation: Before you trust it.")

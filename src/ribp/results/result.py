@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -15,20 +16,24 @@ from ribp import checks
 from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
-from ribp.errors import InputError
+from ribp.errors import InputError, Notice
+from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import BoolArray, Data, Rows
 from ribp.posterior import predict
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, unaligned_draws
-from ribp.posterior.kept import kept
+from ribp.posterior.held_out import column_log_density
+from ribp.posterior.judgement import Judgement, judge, stored_judgement
+from ribp.posterior.kept import kept, stored_notices
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
 from ribp.posterior.new_rows import NewRows, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
 from ribp.posterior.summary import Summary, coactivation, summary
+from ribp.posterior.worth import gain_of
 from ribp.results import exchange, settings, store
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
@@ -92,9 +97,51 @@ class Result:
         return bool(self._tree.attrs["interrupted"])
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Notice]:
         """What was found to be doubtful during the fit."""
-        return [str(text) for text in json.loads(self._tree.attrs["warnings"])]
+        return stored_notices(self._tree)
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """What the data said of the fit at its end, if they were asked."""
+        return stored_judgement(self._tree)
+
+    def judged(self, take: Callable[[IntArray], Data]) -> Result:
+        """Return the same result with a judgement by its data.
+
+        `take` gives those of some rows, in standard units (`Likelihood.standard`).
+        """
+        found = judge(self._tree, self.model.likelihood, self._counts, lambda: self.alignment, take)
+        return self._with("judgement", found.to_json())
+
+    def scored(self, data: Data, values: FloatArray, hidden: BoolArray) -> Result:
+        """Return the same result, the worth of its features told by entries hidden from the fit.
+
+        Parameters
+        ----------
+        data
+            What the fit has seen.
+        values, hidden
+            True values, and which entries were hidden, shape (rows, dims).
+        """
+        gaussian = isinstance(self.model.likelihood, LinearGaussian)
+        gains = self.held_out_log_density(values, hidden)
+        gains = gains - column_log_density(data, values, hidden, gaussian=gaussian)
+        gain = gain_of(gains, np.nonzero(hidden)[0])
+        if self.judgement is None or not np.isfinite(gain).all():
+            return self
+        found = self.judgement._replace(gain=gain, hidden=True)
+        return self._with("judgement", found.to_json())
+
+    def _with(self, name: str, text: str) -> Result:
+        """Return the same result with another attribute; what was found of it is kept."""
+        tree = self._tree.copy()
+        tree.attrs[name] = text
+        found = Result(tree)
+        found.__dict__.update(
+            {key: value for key, value in self.__dict__.items() if key in ("modes", "alignment")}
+        )
+        return found
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write everything to one netCDF file; see `ribp.results.store`."""
@@ -107,9 +154,7 @@ class Result:
 
     def with_estimator(self, name: str, settings: dict[str, Any]) -> Result:
         """Return the same result, which remembers the estimator that made it."""
-        tree = self._tree.copy()
-        tree.attrs["estimator"] = json.dumps({"name": name, **settings})
-        return Result(tree)
+        return self._with("estimator", json.dumps({"name": name, **settings}))
 
     @property
     def estimator(self) -> dict[str, Any] | None:
@@ -260,9 +305,9 @@ class Result:
         """Return replicates of the fitted data, shape (n_draws, rows, dims)."""
         return predict.posterior_predictive(rng, self.draws(), self.model.likelihood, n_draws)
 
-    def check(self, rng: np.random.Generator, data: Data, n_draws: int = 200) -> Checks:
+    def check(self, rng: np.random.Generator, data: Data, n_draws: int = 50) -> Checks:
         """Return posterior predictive checks; print them."""
-        return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data, n_draws)
+        return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
@@ -293,9 +338,9 @@ class Result:
         return lines + _about(self.warnings)
 
 
-def _about(warnings: list[str]) -> list[str]:
+def _about(warnings: list[Notice]) -> list[str]:
     """Return the lines of a short display that are about warnings."""
-    shown = [f"  warning        {' '.join(text.split())}" for text in warnings[:_WARNINGS_SHOWN]]
+    shown = [f"  warning        {' '.join(one.text.split())}" for one in warnings[:_WARNINGS_SHOWN]]
     left = len(warnings) - len(shown)
     return [*shown, f"  and {left} more in `warnings`"] if left else shown
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ribp.errors import InputError
+from ribp.errors import InputError, Notice
 from ribp.likelihoods import LinearGaussian
+from ribp.posterior.judgement import Judgement
 from ribp.results.settings import from_json, has_learned_law, likelihood, model
 
 __all__ = ["KIND", "SCHEMA_VERSION", "problem"]
@@ -68,6 +69,15 @@ def _wrong_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
                 yield f"the text {name} is not a {kind.__name__}"
         except (ValueError, RecursionError):
             yield f"the text {name} is not JSON"
+    if not all(_is_notice(one) for one in json.loads(attrs["warnings"])):
+        yield "the text warnings holds something without a code and a text"
+    if "judgement" in attrs:
+        Judgement.from_json(attrs["judgement"])
+
+
+def _is_notice(value: Any) -> bool:
+    keys = isinstance(value, dict) and set(value) == set(Notice._fields)
+    return keys and all(isinstance(text, str) for text in value.values())
 
 
 def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:

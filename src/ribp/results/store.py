@@ -171,9 +171,15 @@ def _check_kind(source: Path, attrs: Any) -> None:
     if given.item() > SCHEMA_VERSION:
         raise StorageError(
             source,
-            f"was written by a newer ribp (schema {given.item()}); "
-            f"this one reads up to {SCHEMA_VERSION}",
+            f"was written by a newer ribp (schema {given.item()}); this one reads {SCHEMA_VERSION}",
             "Upgrade with: pip install --upgrade ribp.",
+        )
+    if given.item() < SCHEMA_VERSION:
+        raise StorageError(
+            source,
+            f"was written by an older ribp (schema {given.item()}); this one reads"
+            f" {SCHEMA_VERSION}",
+            "Fit again, or use the ribp that wrote it.",
         )
 
 

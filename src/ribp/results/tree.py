@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ribp.checks import IntArray
 from ribp.draws import ChainDraws, unpack_rows
-from ribp.errors import InputError
+from ribp.errors import InputError, Notice
 from ribp.results.schema import KIND, SCHEMA_VERSION, problem
 from ribp.results.settings import to_json
 from ribp.version import __version__
@@ -55,7 +55,7 @@ def build(
     *,
     law_of_row: IntArray | None = None,
     interrupted: bool = False,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Notice] = (),
     dim_names: Names | None = None,
     row_names: Names | None = None,
 ) -> xr.DataTree:
@@ -105,7 +105,7 @@ def build(
 
 
 def _attributes(
-    settings: Mapping[str, Any], interrupted: bool, warnings: Sequence[str]
+    settings: Mapping[str, Any], interrupted: bool, warnings: Sequence[Notice]
 ) -> dict[str, Any]:
     return {
         "kind": KIND,
@@ -115,7 +115,7 @@ def _attributes(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": to_json(settings),
         "interrupted": int(interrupted),
-        "warnings": to_json(warnings),
+        "warnings": to_json([notice._asdict() for notice in warnings]),
     }
 
 
@@ -125,11 +125,16 @@ def _versions() -> str:
     return to_json({"python": platform.python_version()} | {name: version(name) for name in names})
 
 
-def _about_chains(chains: Sequence[ChainDraws], n_draws: int) -> list[str]:
+def _about_chains(chains: Sequence[ChainDraws], n_draws: int) -> list[Notice]:
     lengths = [len(chain.posterior) for chain in chains]
-    said = [f"Chain {at} has no draws and was left out." for at, n in enumerate(lengths) if n == 0]
+    said = [
+        Notice("chain-without-draws", f"Chain {at} has no draws and was left out.")
+        for at, n in enumerate(lengths)
+        if n == 0
+    ]
     if any(n > n_draws for n in lengths):
-        said.append(f"Chains were cut to {n_draws} draws, the length of the shortest.")
+        cut = f"Chains were cut to {n_draws} draws, the length of the shortest."
+        said.append(Notice("chains-cut", cut))
     return said
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
+from ribp.errors import Notice
 from ribp.likelihoods.base import Data
 from ribp.mcmc.start import Tick
 from ribp.running.chain import Chain, Plan
@@ -39,7 +40,7 @@ class Ended(NamedTuple):
     """How a run ended."""
 
     interrupted: bool
-    warnings: list[str]
+    warnings: list[Notice]
 
 
 class _Run:
@@ -56,7 +57,7 @@ class _Run:
         self.sampler, self.data, self.plan = sampler, data, plan
         self.checkpoint, self.progress = checkpoint, progress
         self.stop = threading.Event()
-        self.trouble: dict[int, str] = {}
+        self.trouble: dict[int, Notice] = {}
 
     def work(self, chain: Chain) -> None:
         """Run one chain to its end, or until it is to stop."""
@@ -108,10 +109,11 @@ class _Run:
                     f"checkpoint of chain {chain.number + 1} not written "
                     f"({error.strerror or error}); the chain goes on"
                 )
-            self.trouble[chain.number] = (
+            self.trouble[chain.number] = Notice(
+                "checkpoint-not-written",
                 f"The last checkpoint of chain {chain.number + 1} could not be written to "
                 f"{self.checkpoint.folder} ({error.strerror or error}): the run cannot be resumed "
-                "from where it is. Save the result elsewhere."
+                "from where it is. Save the result elsewhere.",
             )
 
 

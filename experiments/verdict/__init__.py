@@ -1,0 +1,1 @@
+"""Whether the verdict of a fit says what it should."""

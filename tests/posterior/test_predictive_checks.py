@@ -1,0 +1,156 @@
+"""Checks have the laws that they claim if the model is right, and fail where it is wrong."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from trees import DIMS, MODELS, ROWS, log_joints, made_chains, tree_of, truth_of
+
+from ribp.likelihoods.base import Data, complete, with_missing
+from ribp.posterior.draws import draws
+from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
+from ribp.posterior.residuals import Seen, residuals, seen
+from ribp.testing.goodness import agrees
+
+GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
+TESTS = 400
+
+
+def pool(model, n_draws=10):
+    model, chains = made_chains(0, truth_of(0), n_draws=n_draws, model=model)
+    return draws(tree_of(chains, model, log_joints(chains)), model.likelihood, model.counts)
+
+
+@pytest.fixture(scope="module")
+def of_noise():
+    """p-values of all checks of noise, the lowest of each times their number: (checks, tests)."""
+    rng = np.random.default_rng(0)
+    observed = rng.random((60, 8)) < 0.9
+    at = Seen(np.zeros((60, 8)), observed, np.ones(8, bool))
+    noise = _eigenvalues_of_noise(rng, at)
+    found = {name: [] for name in NOISE}
+    for _ in range(TESTS):
+        e = np.where(observed, rng.standard_normal((60, 8)), 0.0)
+        z = (rng.random((60, 4)) < 0.4).astype(np.int8)
+        for name, one in _check(e, z, rng.normal(size=(4, 8)), at, noise).items():
+            p = np.atleast_1d(one.p_value)
+            found[name].append(p.size * p.min())
+    return found
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_p_values_of_noise_are_not_too_small(of_noise, name):
+    low = np.array(of_noise[name])
+    for level in (0.02, 0.1):
+        times = int((low < level).sum())
+        assert agrees(stats.binom.sf(times - 1, TESTS, level)), (name, level, times)
+
+
+def test_single_checks_are_uniform(of_noise):
+    for name in ("neighbouring rows", "spread by count"):
+        assert agrees(stats.kstest(of_noise[name], "uniform").pvalue), name
+
+
+def test_gaussian_residuals_are_in_units_of_the_noise():
+    found, rng = pool(GAUSSIAN), np.random.default_rng(1)
+    given = found.parameters[3]
+    noise = rng.standard_normal((ROWS, DIMS))
+    mean = found.unpacked(3) @ given.features + given.background
+    data = complete(mean + given.noise_scale * noise)
+    e = residuals(rng, found, 3, GAUSSIAN.likelihood, seen(data))
+    np.testing.assert_allclose(e, noise, atol=1e-9)
+
+
+def test_residuals_of_counts_are_normal():
+    found, rng = pool(POISSON), np.random.default_rng(1)
+    e = []
+    for s in range(len(found.parameters)):
+        values = POISSON.likelihood.draw_data(rng, found.unpacked(s), found.parameters[s])
+        e.append(residuals(rng, found, s, POISSON.likelihood, seen(complete(values))).ravel())
+    assert agrees(stats.kstest(np.concatenate(e), "norm").pvalue)
+    far = complete(np.where(np.arange(DIMS) < 1, 10_000.0, values))
+    far.values[0] += 1.0
+    assert np.isfinite(residuals(rng, found, 0, POISSON.likelihood, seen(far))).all()
+
+
+CHANGES = {
+    "column mean": lambda e, z, a, n: e + 0.5 * (np.arange(e.shape[1]) == 1),
+    "column spread": lambda e, z, a, n: e * (1.0 + (np.arange(e.shape[1]) == 1)),
+    "largest entry": lambda e, z, a, n: e + 8.0 * (np.arange(e.size).reshape(e.shape) == 77),
+    "entries beyond 3": lambda e, z, a, n: e * (1.0 + 1.5 * (n.random(e.shape) < 0.1)),
+    "largest row": lambda e, z, a, n: e * (1.0 + 2.0 * (np.arange(len(e)) == 5))[:, None],
+    "residuals together": lambda e, z, a, n: e + np.outer(n.normal(size=len(e)), n.normal(size=8)),
+    "neighbouring rows": lambda e, z, a, n: e + np.repeat([-0.5, 0.5], 80)[:, None],
+    "mean by count": lambda e, z, a, n: e + 0.6 * (z.sum(axis=1) == 2)[:, None],
+    "spread by count": lambda e, z, a, n: e * (0.5 + 0.4 * z.sum(axis=1))[:, None],
+    "strength of features": lambda e, z, a, n: e + np.outer(z[:, 2] * n.normal(size=len(e)), a[2]),
+    "features left out": lambda e, z, a, n: e + np.outer(z[:, 2] < n.random(160) - 0.6, a[2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_check_catches_its_fault(name):
+    rng = np.random.default_rng(2)
+    e, z, a = rng.normal(size=(160, 8)), rng.random((160, 4)) < 0.4, rng.normal(size=(4, 8))
+    z = z.astype(np.int8)
+    at = Seen(np.zeros(e.shape), np.ones(e.shape, bool), np.ones(8, bool))
+    found = _check(CHANGES[name](e, z, a, rng), z, a, at, _eigenvalues_of_noise(rng, at))[name]
+    p = np.atleast_1d(found.p_value)
+    assert p.size * p.min() < 0.001
+    if p.size > 1:
+        assert p.argmin() == (1 if name.startswith("column") else 2)
+
+
+def test_data_of_the_model_pass_and_others_fail():
+    found, rng = pool(GAUSSIAN, 40), np.random.default_rng(0)
+    given = found.parameters[0]
+    same = found._replace(parameters=[given] * 80, rows=np.repeat(found.rows[:1], 80, axis=0))
+    values = GAUSSIAN.likelihood.draw_data(rng, same.unpacked(0), given)
+    values[2, 1] = np.nan
+    right = checks(rng, same, GAUSSIAN.likelihood, with_missing(values))
+    assert min(one.p_value for one in right.worst.values()) > 0.05
+    wrong = checks(rng, same, GAUSSIAN.likelihood, with_missing(values + 9.0))
+    assert wrong.worst["column mean"].p_value < 1e-6
+    text = str(wrong)
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) == 2 + len(NOISE)
+
+
+@pytest.mark.parametrize("model", [GAUSSIAN, POISSON], ids=["gaussian", "poisson"])
+def test_little_to_look_at(model):
+    """Nothing observed, constant columns, hardly a row: no check complains or breaks."""
+    found, rng = pool(model, 3), np.random.default_rng(0)
+    observed = np.ones((ROWS, DIMS), bool)
+    observed[:, 0] = observed[4] = False
+    empty = Data(np.zeros((ROWS, DIMS)), np.zeros((ROWS, DIMS), bool))
+    for data in (Data(np.ones((ROWS, DIMS)) * observed, observed), empty):
+        worst = checks(rng, found, model.likelihood, data).worst
+        assert all(one.p_value == 1.0 for one in worst.values())
+    few = found._replace(rows=found.rows[:, :1])
+    one_row = checks(rng, few, model.likelihood, complete(np.ones((1, DIMS)))).worst
+    assert all(one.p_value == 1.0 for one in one_row.values())
+
+
+def test_units_do_not_matter():
+    found, rng = pool(MODELS["noise per column"]), np.random.default_rng(3)
+    likelihood = MODELS["noise per column"].likelihood
+    values = likelihood.draw_data(rng, found.unpacked(0), found.parameters[0])
+    plain = checks(np.random.default_rng(0), found, likelihood, complete(values))
+    units = 2.0 ** np.array([-90, 3, 60])[:DIMS]
+    parameters = [
+        p._replace(
+            features=p.features * units, background=p.background * units,
+            noise_scale=p.noise_scale * units,
+        )
+        for p in found.parameters
+    ]  # fmt: skip
+    scaled = found._replace(parameters=parameters)
+    other = checks(np.random.default_rng(0), scaled, likelihood, complete(values * units))
+    for name, p in plain.p_values.items():
+        np.testing.assert_array_equal(other.p_values[name], p)
+        np.testing.assert_array_equal(other.sizes[name], plain.sizes[name])
+    shifted = found._replace(
+        parameters=[p._replace(background=p.background + 300.0) for p in found.parameters]
+    )
+    other = checks(np.random.default_rng(0), shifted, likelihood, complete(values + 300.0))
+    for name, p in plain.p_values.items():
+        np.testing.assert_allclose(other.p_values[name], p, rtol=1e-6, atol=1e-12)

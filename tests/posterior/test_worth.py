@@ -1,0 +1,143 @@
+"""What features are worth, against closed forms, enumeration and other units."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import log_softmax
+from trees import DIMS, MODELS, ROWS, buffet_chains, log_joints, made_chains, tree_of, truth_of
+
+from ribp.draws import pack_rows
+from ribp.likelihoods.base import Data, complete, with_missing
+from ribp.posterior.draws import draws
+from ribp.posterior.new_rows import laws_given
+from ribp.posterior.redrawn_rows import redrawn_rows
+from ribp.posterior.residuals import seen
+from ribp.posterior.worth import _chosen, _columns_alone, _spread, gain, gain_of
+from ribp.testing.goodness import agrees, frequencies_p_value
+
+MODEL = MODELS["noise per column"]
+POISSON = MODELS["counts"]
+
+
+def pool(model=MODEL, n_draws=10):
+    model, chains = made_chains(0, truth_of(0), n_draws=n_draws, model=model)
+    return draws(tree_of(chains, model, log_joints(chains)), model.likelihood, model.counts)
+
+
+def test_columns_alone_are_student_laws_of_the_other_entries():
+    x = np.random.default_rng(0).normal(5.0, 2.0, (7, 2))
+    x[3, 1] = np.nan
+    at = seen(with_missing(x))
+    found = _columns_alone(at, True) - np.log(_spread(at)[1])
+    for n, d in np.argwhere(~np.isnan(x)):
+        others = np.delete(x[:, d], n)
+        others = others[~np.isnan(others)]
+        size = others.size
+        scale = others.std(ddof=1) * np.sqrt(1 + 1 / size)
+        expected = stats.t.logpdf(x[n, d], size - 1, others.mean(), scale)
+        assert np.isclose(found[n, d], expected)
+
+
+def test_columns_of_counts_alone_are_negative_binomial():
+    x = np.random.default_rng(0).poisson(3.0, (6, 2)).astype(float)
+    found = _columns_alone(seen(complete(x)), False)
+    for n, d in np.ndindex(x.shape):
+        others = np.delete(x[:, d], n)
+        law = stats.nbinom(others.sum() + 0.5, 5 / 6)
+        assert np.isclose(found[n, d], law.logpmf(x[n, d]))
+
+
+def test_a_column_constant_but_for_one_entry_scores_nothing_there():
+    x = np.zeros((6, 1))
+    x[2] = 1.0
+    found = _columns_alone(seen(complete(x)), True)
+    assert np.isnan(found[2])
+    assert np.isfinite(np.delete(found, 2)).all()
+
+
+def test_the_mean_and_its_error_are_over_rows():
+    values = np.array([1.0, 2.0, 3.0, 6.0])
+    alone = gain_of(values, np.arange(4))
+    assert np.isclose(alone.mean, 3.0)
+    assert np.isclose(alone.standard_error, values.std(ddof=1) / 2)
+    twice = gain_of(np.repeat(values, 2), np.repeat(np.arange(4), 2))
+    assert np.isclose(twice.standard_error, alone.standard_error)
+    assert np.isnan(gain_of(values, np.zeros(4, int)).standard_error)
+
+
+def test_a_tenth_of_each_row_is_left_out():
+    observed = np.random.default_rng(0).random((30, 40)) < 0.8
+    observed[0] = False
+    chosen = _chosen(np.random.default_rng(1), observed)
+    assert not (chosen & ~observed).any()
+    expected = np.maximum(np.rint(0.1 * observed.sum(axis=1)), observed.any(axis=1))
+    assert (chosen.sum(axis=1) == expected).all()
+
+
+@pytest.mark.parametrize("kind", ["any count", "exact", "poisson"])
+def test_rows_are_drawn_from_their_law(kind):
+    """Many rows with the same data: how often each z is drawn, beside enumeration."""
+    model = POISSON if kind == "poisson" else MODEL
+    found, rng, n = pool(model, 2), np.random.default_rng(4), 4000
+    laws, size = found.count_log_probs[0, 0], found.log_odds.shape[1]
+    given = found.parameters[0]
+    if kind != "poisson":  # rows that differ
+        given = given._replace(noise_scale=np.full(DIMS, 3.0))
+    if kind == "exact":
+        laws = np.where(np.arange(size + 1) == 2, 0.0, -np.inf)
+    x = model.likelihood.draw_data(rng, found.unpacked(0)[:1], given)
+    shown = np.ones((n, DIMS), bool)
+    shown[:, 0] = False
+    data = Data(np.where(shown, x, 0.0), shown)
+    first = np.zeros((n, size), np.int8)
+    first[:, :2] = 1
+    one = found._replace(
+        parameters=[given], log_odds=found.log_odds[:1] * 0.2, rows=pack_rows(first)[None],
+        count_log_probs=laws[None, None],
+    )  # fmt: skip
+    for _ in range(5):
+        z = redrawn_rows(rng, one, 0, model.likelihood, data, np.zeros(n, np.int64))
+        one = one._replace(rows=pack_rows(z)[None])
+    every = np.array(list(itertools.product([0, 1], repeat=size)), np.int8)
+    prior = laws_given(one.log_odds[0], one.count_log_probs[0], np.zeros(1, np.int64))
+    mean = (every @ given.features + given.background)[:, 1:]
+    if kind == "poisson":
+        weight = stats.poisson.logpmf(x[0, 1:], mean).sum(axis=1)
+    else:
+        weight = stats.norm.logpdf(x[0, 1:], mean, 3.0).sum(axis=1)
+    weight = weight + prior.tables[0][every.sum(axis=1)] + every @ prior.log_odds
+    times = np.bincount(z @ (1 << np.arange(size)[::-1]), minlength=len(every))
+    assert agrees(frequencies_p_value(times, np.exp(log_softmax(weight))))
+
+
+def test_units_do_not_matter():
+    found, rng = pool(), np.random.default_rng(3)
+    values = MODEL.likelihood.draw_data(rng, found.unpacked(0), found.parameters[0])
+    which = np.zeros(ROWS, np.int64)
+    plain = gain(np.random.default_rng(0), found, MODEL.likelihood, complete(values), which)
+    units = 2.0 ** np.array([-90, 3, 60])[:DIMS]
+    parameters = [
+        p._replace(
+            features=p.features * units, background=p.background * units,
+            noise_scale=p.noise_scale * units,
+        )
+        for p in found.parameters
+    ]  # fmt: skip
+    scaled = found._replace(parameters=parameters)
+    data = complete(values * units)
+    assert gain(np.random.default_rng(0), scaled, MODEL.likelihood, data, which) == plain
+
+
+def test_a_buffet_and_missing_entries():
+    model, chains = buffet_chains(0, truth_of(0, unused=0))
+    found = draws(tree_of(chains, model, log_joints(chains)), model.likelihood, None)
+    rng = np.random.default_rng(0)
+    values = model.likelihood.draw_data(rng, found.unpacked(0), found.parameters[0])
+    values[rng.random(values.shape) < 0.2] = np.nan
+    known = gain(rng, found, model.likelihood, with_missing(values), np.zeros(ROWS, np.int64))
+    assert np.isfinite(known).all()
+    assert known.entries >= ROWS - 5
+    nothing = Data(np.zeros((ROWS, DIMS)), np.zeros((ROWS, DIMS), bool))
+    assert gain(rng, found, model.likelihood, nothing, np.zeros(ROWS, np.int64)).entries == 0
