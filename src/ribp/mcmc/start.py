@@ -41,6 +41,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
 from ribp.kernels import rows_collapsed as kernel
+from ribp.likelihoods import units
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.mcmc import gibbs, gibbs_rows
@@ -64,6 +65,7 @@ __all__ = [
 _MOST_ROWS = 2000  # more rows are added when the start is made
 _SETTLING = 10  # sweeps before starts are compared
 _WIDE = 4  # possible counts, from which on counts say little
+_REST = 0.5  # of a background, once an offset is taken off, in units of the size of a feature
 
 
 class Schedule(NamedTuple):
@@ -190,8 +192,8 @@ def _grown(
         rng, replace(model, likelihood=likelihood), linear, _some_rows(rng, len(data.values)),
         schedule, tick,
     )  # fmt: skip
-    search.grow(linear, heat)
-    return from_rows(rng, model, data, search.all_rows(linear))
+    search.grow(heat)
+    return from_rows(rng, model, data, search.all_rows())
 
 
 def _searched(
@@ -211,7 +213,7 @@ def _searched(
     )
     search.enter_groups()
     search.anneal()
-    return from_rows(rng, model, data, search.all_rows(linear))
+    return from_rows(rng, model, data, search.all_rows())
 
 
 class _Search:
@@ -233,13 +235,15 @@ class _Search:
         self.likelihood = gaussian(model)
         self.seed, self.number = kernel_seed(rng), 0
         self.counts = _centres(model.counts, model.n_features)
-        here = data.rows(some)
+        if self.likelihood.background:
+            data = _without_offset(data, self.counts)
+        self.data, here = data, data.rows(some)
         self.observed = here.observed
         self.filled = _column_means(here, self.counts[some])
         self.spread = float(self.filled.std()) or 1.0
-        around = self.filled - (self.filled.mean(axis=0) if self.likelihood.background else 0.0)
         wanted = max(int(self.counts[some].sum()), 1)
-        self.size = math.sqrt(float((around**2).sum()) / (around.shape[1] * wanted)) or 1.0
+        total = float((self.filled**2).sum())
+        self.size = math.sqrt(total / (self.filled.shape[1] * wanted)) or 1.0
         self.hot, self.alone = hot, hot is None
         self.rows: Rows = np.zeros((some.size, model.n_features), np.int8)
         self.log_odds = np.zeros(model.n_features)
@@ -274,9 +278,9 @@ class _Search:
             laws = mean_log_probs(here, self.model.n_features, self.rows.sum(axis=1))
             self._sweep(at, float(noise), laws, here.index)
 
-    def grow(self, data: Data, heat: float | None) -> None:
+    def grow(self, heat: float | None) -> None:
         """Let rows ask for features, then bring their counts to what is possible."""
-        here = data.rows(self.some)
+        here = self.data.rows(self.some)
         buffet = Buffet(self.likelihood, most=2 * self.model.n_features)
         if heat is None:
             found = grown(self.rng, buffet, here, self.schedule.growing_sweeps, self.tick)
@@ -303,9 +307,9 @@ class _Search:
             nearest[at] = possible[np.abs(possible[:, None] - sizes).argmin(axis=0)]
         return np.asarray(nearest[self.model.counts.index[self.some], ones])
 
-    def all_rows(self, data: Data) -> Rows:
+    def all_rows(self) -> Rows:
         """Return rows for all of the data: those not yet in are filled given the others."""
-        rows = np.zeros((len(data.values), self.model.n_features), np.int8)
+        rows = np.zeros((self.data.shape[0], self.model.n_features), np.int8)
         rows[self.some] = self.rows
         if len(rows) == self.some.size:
             return rows
@@ -313,7 +317,7 @@ class _Search:
             self._residual(np.arange(self.some.size), self.schedule.cool * self.spread)
             or self.spread
         )
-        scaled = _column_means(data, self.counts) / noise
+        scaled = _column_means(self.data, self.counts) / noise
         wide = self.likelihood.with_background(rows).copy()
         summary = self._summary(scaled[self.some], wide[self.some], noise)
         counts = np.where(rows.any(axis=1), 0, self.counts)
@@ -342,8 +346,14 @@ class _Search:
         self.number += 1
 
     def _summary(self, scaled: FloatArray, wide: Rows, noise: float) -> Summary:
-        deviations = self.likelihood.widths(wide.shape[1]) * (self.size / noise)
-        return summarise(scaled, wide.astype(float), deviations)
+        return summarise(scaled, wide.astype(float), self._deviations(wide.shape[1], noise))
+
+    def _deviations(self, width: int, noise: float) -> FloatArray:
+        """Return prior deviations of features, the rest of the background last."""
+        deviations = np.full(width, self.size / noise)
+        if self.likelihood.background:
+            deviations[-1] *= _REST
+        return deviations
 
     def _wide(self, at: IntArray) -> Rows:
         return np.ascontiguousarray(self.likelihood.with_background(self.rows[at]))
@@ -352,7 +362,7 @@ class _Search:
         """Return the standard deviation of residuals, corrected for the features fitted."""
         rows = self._wide(at)
         used = rows.any(axis=0)
-        deviations = self.likelihood.widths(used.size)[used] * (self.size / noise)
+        deviations = self._deviations(used.size, noise)[used]
         rows = rows[:, used].astype(float)
         squares = rows.T @ rows
         precision = squares + np.diag(deviations**-2.0)
@@ -383,6 +393,25 @@ def _column_means(data: Data, counts: IntArray) -> FloatArray:
         means = filled[at].sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         filled[at] = np.where(seen, filled[at], means)
     return filled
+
+
+def _without_offset(data: Data, counts: IntArray) -> Data:
+    """Return data less what rows without features would have, about: a line through their counts.
+
+    Features that are equally popular make E x = b + k m of rows with k of them. The slope m is
+    drawn towards zero as if it were known to half the size of a feature.
+    """
+    k = counts - counts.mean()
+    number = np.full(data.shape[1], float(len(counts)))
+    if not data.complete:
+        number = np.maximum(data.observed.sum(axis=0, dtype=np.float64), 1.0)
+    means = data.values.sum(axis=0) / number
+    around = data.values - means
+    if not data.complete:
+        around[~data.observed] = 0.0
+    share = number / max(len(counts), 1)
+    slope = k @ around / (float(k @ k) * share + 4.0 * max(float(counts.mean()), 1.0))
+    return units.scaled(data, means - slope * counts.mean(), np.ones(data.shape[1]))
 
 
 def _popularity(rows: Rows) -> FloatArray:
