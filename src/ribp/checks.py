@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,12 @@ from ribp.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+LARGEST = 1e150
+"""The largest size of an entry of data: squares of larger ones, or their sums, are not finite."""
+TOO_LARGE = "Use NaN if it stands for a missing entry, or divide the column by a constant."
+"""What to do about an entry that is larger, or infinite."""
+_ROWS = 2**14
 
 
 def number(argument: str, value: Any) -> float:
@@ -157,3 +163,32 @@ def generator(argument: str, value: Any) -> np.random.Generator:
         value,
         "Pass numpy.random.default_rng(0).",
     )
+
+
+def first_too_large(values: FloatArray) -> tuple[int, int] | None:
+    """Return the place of the first entry above `LARGEST` in size, some rows at a time."""
+    for start in range(0, len(values), _ROWS):
+        part = np.abs(values[start : start + _ROWS])
+        if (part > LARGEST).any():
+            row, column = np.argwhere(part > LARGEST)[0]
+            return start + int(row), int(column)
+    return None
+
+
+def cell_place(
+    row: int,
+    column: int,
+    row_names: Sequence[str] | None = None,
+    dim_names: Sequence[str] | None = None,
+) -> str:
+    """Return what to call a cell in a message: names if there are any, otherwise numbers from 0."""
+    return f"{_place('row', row, row_names)}, {column_place(column, dim_names)}"
+
+
+def column_place(column: int, dim_names: Sequence[str] | None = None) -> str:
+    """Return what to call a column in a message."""
+    return _place("column", column, dim_names)
+
+
+def _place(word: str, at: int, names: Sequence[str] | None) -> str:
+    return f"{word} {at if names is None else repr(str(names[at]))}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import LARGEST, FloatArray, IntArray, first_too_large
 from ribp.errors import InputError, StorageError
 
 MISSING = frozenset({"", "na", "nan", "null", "?"})
@@ -114,7 +114,7 @@ def _repeats(names: Sequence[str]) -> bool:
 
 
 def check_finite(file: DataFile) -> DataFile:
-    """Return the file if it has rows, dims, and no infinite value."""
+    """Return the file if it has rows, dims, and no value that is infinite or beyond `LARGEST`."""
     n_rows, n_dims = file.values.shape
     if n_rows == 0:
         raise StorageError(file.path, "has no rows of data", "Name a file with at least one row.")
@@ -122,11 +122,17 @@ def check_finite(file: DataFile) -> DataFile:
         raise StorageError(
             file.path, "has no columns of data", "Name a file with at least one column of numbers."
         )
-    infinite = np.isinf(file.values)
-    if infinite.any():
-        row, dim = (int(i) for i in np.argwhere(infinite)[0])
-        name = column_label(file.dim_names, dim)
-        raise infinite_value(file.path, file.place(row), name, str(file.values[row, dim]))
+    wrong = first_too_large(file.values)
+    if wrong:
+        row, dim = wrong
+        name, value = column_label(file.dim_names, dim), file.values[wrong]
+        if np.isinf(value):
+            raise infinite_value(file.path, file.place(row), name, str(value))
+        raise StorageError(
+            file.path,
+            f"has the value {value} in {file.place(row)}, {name}, and {LARGEST:g} is the largest",
+            "Leave the cell empty if it is missing, or divide the column by a constant.",
+        )
     return file
 
 

@@ -22,6 +22,7 @@ from ribp.estimators.describe import describe, row_probs
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.column_notices import column_notices
 from ribp.likelihoods.door import as_data
 from ribp.likelihoods.moments import MANY, Moments, moments
 from ribp.mcmc import sampled_start
@@ -134,6 +135,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
         chosen = checks.one_of("method", self.method, self._METHODS)
         model, grow = self._model(len(data.values), self._moments(data), counts)
+        self._data_notices(data, row_names)
         self.result_ = fit(
             model,
             data,
@@ -150,6 +152,14 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             dim_names=getattr(self, "feature_names_in_", None),
         )
         return self._told()
+
+    def _data_notices(self, data: Data, row_names: Sequence[str] | None) -> None:
+        """Note what is strange about columns of the data, and warn of what may spoil a fit."""
+        names = getattr(self, "feature_names_in_", None)
+        self._notices = column_notices(data, names, row_names)
+        for notice in self._notices:
+            if notice.code in ("absurd-cell", "nothing-observed"):
+                warnings.warn(notice.text, FitWarning, stacklevel=5)
 
     def _told(self) -> Self:
         """Describe what was found, and say what is wrong with it."""
@@ -195,16 +205,10 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             and index.dtype.kind in "OUT"
         ):
             names = [str(name) for name in index]
-        values = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=True,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite="allow-nan",
-        )
-        return as_data(values), names
+        columns = getattr(X, "columns", None)
+        data = as_data(X, names, None if columns is None else [str(name) for name in columns])
+        validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
+        return data, names
 
     def _likelihood(self, seen: Moments) -> LinearGaussian | PoissonCounts:
         return likelihood(
