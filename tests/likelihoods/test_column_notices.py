@@ -47,7 +47,7 @@ def test_they_are_found_among_many_rows():
         table()[:1],
         np.random.default_rng(1).standard_cauchy((2000, 5)),
         np.exp(3 * np.random.default_rng(2).normal(size=(2000, 5))),
-        np.random.default_rng(3).binomial(1, 0.01, (500, 4)) * 1e12,
+        np.random.default_rng(3).binomial(1, 0.05, (500, 4)) * 1e12,
         np.random.default_rng(4).poisson(0.3, (500, 4)),
         np.where(np.random.default_rng(5).random((50, 3)) < 0.3, np.nan, table(50)),
         1e9 + table(),
