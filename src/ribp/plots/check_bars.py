@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.checks import FloatArray
+from ribp.plots.arguments import check_kind
 from ribp.plots.layout import one_panel
 from ribp.plots.style import BLUE, GREY, ORANGE, styled
 from ribp.posterior.predictive_checks import Checks
@@ -30,6 +31,8 @@ def predictive_checks(checks: Checks, *, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new picture if None.
     """
+    remedy = "Pass result.check(rng, data) instead of the result."
+    check_kind("checks", checks, Checks, "must be what `Result.check` returns", remedy)
     found = checks.p_values
     with styled():
         ax = one_panel(ax, 5.5, 1.0 + 0.6 * len(found))
