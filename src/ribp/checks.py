@@ -46,6 +46,26 @@ def positive(argument: str, value: Any) -> float:
     return result
 
 
+def within(argument: str, value: Any, least: float, most: float) -> float:
+    """Return a number in ``least..most``, both allowed."""
+    result = number(argument, value)
+    if not least <= result <= most:
+        allowed = f"between {least:g} and {most:g}"
+        raise InputError(argument, f"must be {allowed}", value, f"Choose {argument} {allowed}.")
+    return result
+
+
+def fits(argument: str, value: int, n_bytes: int, most: int) -> None:
+    """Raise an `InputError` if `value` times `n_bytes` is more than `most` bytes of memory."""
+    if value * n_bytes > most:
+        raise InputError(
+            argument,
+            f"must be at most {most // n_bytes} for the {most / 1e9:.3g} GB of memory here",
+            value,
+            "Ask for fewer at a time.",
+        )
+
+
 def integer(argument: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
     """Return a whole number in ``least..most``; 3.0 counts as 3, True does not count as 1."""
     try:

@@ -7,7 +7,6 @@ what is wrong with what was asked of it, such as a column that it does not have,
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 
 from ribp.checks import LARGEST, FloatArray, IntArray, first_too_large
 from ribp.errors import InputError, StorageError
+from ribp.threads import memory
 
 MISSING = frozenset({"", "na", "nan", "null", "?"})
 """The cells, in lower case and without blanks around them, that mean a missing entry."""
@@ -148,14 +148,6 @@ def infinite_value(path: Path, place: str, column: str, cell: str) -> StorageErr
 def column_label(names: Sequence[str] | None, j: int) -> str:
     """Return what to call a column in a message."""
     return f"column {j + 1}" if names is None else f"column {shown(names[j])}"
-
-
-def memory() -> int:
-    """Return the bytes of memory that this machine has."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return 2**40
 
 
 def check_size(path: Path, n_rows: int, n_dims: int) -> None:
