@@ -202,7 +202,12 @@ def cell_place(
     dim_names: Sequence[str] | None = None,
 ) -> str:
     """Return what to call a cell in a message: names if there are any, otherwise numbers from 0."""
-    return f"{_place('row', row, row_names)}, {column_place(column, dim_names)}"
+    return f"{row_place(row, row_names)}, {column_place(column, dim_names)}"
+
+
+def row_place(row: int, row_names: Sequence[str] | None = None) -> str:
+    """Return what to call a row in a message."""
+    return _place("row", row, row_names)
 
 
 def column_place(column: int, dim_names: Sequence[str] | None = None) -> str:

@@ -316,3 +316,45 @@ def test_all_features_known(tmp_path):
 def test_known_features_that_cannot_be(wrong, says):
     with pytest.raises(InputError, match=says):
         model(**{"method": "gibbs-rows", "fixed_components": COMPONENTS, **wrong}).fit(X)
+
+
+# Numbers that break arithmetic, or cannot be meant
+
+
+def test_an_entry_that_is_too_large_is_named(fitted):
+    wrong = X.copy()
+    wrong[5, 2] = -1e151
+    frame = pd.DataFrame(wrong, columns=list("abcdefghi"), index=[f"r{n}" for n in range(80)])
+    for ask in (model().fit, fitted.transform, fitted.score, fitted.decode):
+        with pytest.raises(InputError, match=r"-1e\+151 in row 5, column 2.*divide the column"):
+            ask(wrong)
+    with pytest.raises(InputError, match=r"-1e\+151 in row 'r5', column 'c'"):
+        model().fit(frame)
+    frame = frame.astype(object)
+    frame.loc["r7", "b"] = "x"
+    with pytest.raises(InputError, match="'x' in row 'r7', column 'b'"):
+        model().fit(frame)
+
+
+@whatever_is_found
+def test_a_cell_absurd_beside_its_column_gives_a_warning():
+    wrong = 1e-3 * X
+    wrong[5, 2], wrong[:, 3], wrong[:, 4] = -99999.0, 3.0, np.nan
+    with pytest.warns(FitWarning, match="-99999 in row 5, column 2.*Use NaN"):
+        found = model(n_chains=1).fit(wrong)
+    codes = ["absurd-cell", "constant-column", "missing-column"]
+    assert [notice.code for notice in found._notices] == codes
+
+
+@whatever_is_found
+def test_data_of_which_nothing_was_observed():
+    with pytest.warns(FitWarning, match="No entry of X was observed.*prior"):
+        model(n_chains=1).fit(np.full((5, 3), np.nan))
+
+
+@pytest.mark.parametrize("method", ["gibbs", "gibbs-rows", "augmented"])
+def test_a_mistyped_count_is_refused_before_a_search(method):
+    ks = ONES.copy()
+    ks[7] = 1000
+    with pytest.raises(InputError, match=r"exactly\(1000\) in row 7\..*set max_features"):
+        model(max_features="auto", method=method).fit(X, counts=ks)

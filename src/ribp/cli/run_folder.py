@@ -29,6 +29,8 @@ from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.door import as_data
 from ribp.running.checkpoint import Checkpoint, digest
 from ribp.running.files import read_described, write_atomically, write_described
+from ribp.scale.in_process import InProcess
+from ribp.scale.source import ArraySource
 
 __all__ = ["RunFolder", "Source", "read_source"]
 
@@ -138,7 +140,7 @@ class RunFolder:
                 self.path / "config.json", "asks for settings that ribp does not know", "Fit again."
             ) from None
         checkpoint = Checkpoint(self.checkpoints)
-        if checkpoint.exists() and checkpoint.settings().get("data") != digest(found.data):
+        if checkpoint.exists() and checkpoint.settings().get("data") != _digest(found, asked):
             raise StorageError(
                 Path(asked["path"]), f"has changed since the run in {self.path}", "Fit again."
             )
@@ -189,6 +191,13 @@ class RunFolder:
                 file.write(f"{_now()} {text}\n")
         except OSError:
             pass
+
+
+def _digest(found: Source, asked: dict[str, Any]) -> str:
+    """Return the fingerprint of data as the run took it: of all of them, or of their parts."""
+    if asked.get("large"):
+        return InProcess(ArraySource(found.values)).survey().digest
+    return digest(found.data)
 
 
 def _now() -> str:

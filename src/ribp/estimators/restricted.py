@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -194,6 +195,13 @@ class RestrictedIBP(Features):
         check_is_fitted(self)
         rng = np.random.default_rng(entropy(random_state))
         return self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1]
+
+    def _check_counts(
+        self, counts: Counts, n_rows: int, n_dims: int, row_names: Sequence[str] | None
+    ) -> None:
+        counts = self.counts if counts is None else counts
+        if counts is not None and isinstance(self.max_features, str):
+            capacity.check_counts(as_row_counts(counts, n_rows), n_dims, row_names)
 
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[Model, bool]:
         counts = self.counts if counts is None else counts
