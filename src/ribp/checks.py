@@ -55,6 +55,17 @@ def within(argument: str, value: Any, least: float, most: float) -> float:
     return result
 
 
+def below_features(mass: float | None, n_features: int) -> None:
+    """Raise an `InputError` unless a mass that is known suits a model of so many features."""
+    if mass is not None and mass >= n_features:
+        raise InputError(
+            "mass",
+            f"must be below max_features={n_features}",
+            mass,
+            "Raise max_features, or lower the mass.",
+        )
+
+
 def fits(argument: str, value: int, n_bytes: int, most: int) -> None:
     """Raise an `InputError` if `value` times `n_bytes` is more than `most` bytes of memory."""
     if value * n_bytes > most:

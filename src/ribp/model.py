@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
@@ -89,6 +90,9 @@ class Model:
     mass: float | None = None
     concentration: float | None = 1.0
     weights: str = "weak-limit"
+
+    def __post_init__(self) -> None:
+        checks.below_features(self.mass, self.n_features)
 
     def check(self, data: Data) -> None:
         """Raise an `InputError` if no rows could obey the count laws, or give these data."""

@@ -1,5 +1,7 @@
 """The estimators as people use them: pipelines, cross-validation, frames, files, bad arguments."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -358,3 +360,40 @@ def test_a_mistyped_count_is_refused_before_a_search(method):
     ks[7] = 1000
     with pytest.raises(InputError, match=r"exactly\(1000\) in row 7\..*set max_features"):
         model(max_features="auto", method=method).fit(X, counts=ks)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mass", 1e300),
+        ("mass", 1e-300),
+        ("mass", 7.0),  # max_features
+        ("concentration", 1e300),
+        ("noise_scale", 1e-300),
+        ("noise_scale", 1e300),
+        ("noise_scale", 1e-9),
+        ("feature_scale", 1e300),
+        ("feature_scale", 1e-300),
+        ("feature_scale", 1e9),
+    ],
+)
+def test_numbers_beyond_what_arithmetic_can_bear(name, value):
+    with pytest.raises(InputError, match=f"^{name} must be .*but got {re.escape(str(value))}"):
+        model(**{name: value}).fit(X)
+
+
+def test_counts_beyond_what_doubles_hold():
+    wrong = np.rint(np.abs(X))
+    wrong[4, 1] = 1e18
+    with pytest.raises(InputError, match=r"2\*\*53.*1e\+18 in row 4, column 1"):
+        model(likelihood="poisson", method="gibbs-rows").fit(wrong)
+
+
+@whatever_is_found
+def test_a_mass_has_room_if_features_are_found_out():
+    assert model(mass=20.0, max_features="auto", n_chains=1).fit(X[:9]).components_.shape[1] == 9
+
+
+def test_a_sample_must_fit_into_memory(fitted):
+    with pytest.raises(InputError, match=r"n_rows must be at most \d+.*got 1000000000000"):
+        fitted.sample(10**12, counts="exactly(1)")

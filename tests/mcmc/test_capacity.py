@@ -45,5 +45,5 @@ def test_honest_counts(ks, n_dims):
 
 def test_laws_without_end_and_laws_far_too_wide():
     capacity.check_counts(counts.as_row_counts("poisson(3)", 5), 4)
-    with pytest.raises(InputError, match=r"laws that need 99900.*Set max_features"):
+    with pytest.raises(InputError, match=r"laws that need 999999.*Set max_features"):
         capacity.check_counts(counts.as_row_counts("uniform(0, 999999)", 5), 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -11,16 +12,29 @@ from ribp import checks
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.poisson import MOST_COUNT
 
 __all__ = ["Learned", "entropy", "fixed", "known_features", "likelihood"]
 
 Learned = Literal["learn"]
 Known = tuple[tuple[float, ...], ...]
 
+LIMITS = {
+    "mass": (1e-10, 1e4),
+    "concentration": (1e-6, 1e6),
+    "noise_scale": (1e-100, 1e100),
+    "feature_scale": (1e-100, 1e100),
+}
+"""The smallest and the largest number that may be given."""
+MOST_RATIO = 1e6
+"""Of features to noise: beyond it matrices are singular in double precision."""
+
 
 def fixed(name: str, value: float | Learned) -> float | None:
-    """Return a positive number, or None to learn it."""
-    return None if value == "learn" else checks.positive(name, value)
+    """Return a positive number that arithmetic can bear, or None to learn it."""
+    if isinstance(value, str) and value == "learn":
+        return None
+    return checks.within(name, value, *LIMITS[name])
 
 
 def known_features(given: ArrayLike | None) -> Known:
@@ -54,6 +68,8 @@ def likelihood(
         "feature_scale": fixed("feature_scale", feature_scale),
     }
     if checks.one_of("likelihood", kind, ("gaussian", "poisson")) == "poisson":
+        if scales["feature_scale"] is not None:
+            checks.within("feature_scale", feature_scale, LIMITS["feature_scale"][0], MOST_COUNT)
         return PoissonCounts(
             background=bool(background),
             feature_scale=scales["feature_scale"],
@@ -62,6 +78,7 @@ def likelihood(
         )
     shared = checks.one_of("noise", noise, ("per-dim", "shared")) == "shared"
     variance = seen.variance if seen.variance > 0 else 1.0
+    _check_ratios(**scales, shared=shared, spread=math.sqrt(variance))
     return LinearGaussian(
         shared=shared,
         background=bool(background),
@@ -70,6 +87,27 @@ def likelihood(
         feature_variance=variance if shared else 1.0,
         known=known,
     )
+
+
+def _check_ratios(
+    noise_scale: float | None, feature_scale: float | None, shared: bool, spread: float
+) -> None:
+    """Raise an `InputError` if features would be so far above the noise that doubles fail."""
+    if noise_scale is not None and noise_scale * MOST_RATIO < spread:
+        raise InputError(
+            "noise_scale",
+            f"must be at least {1 / MOST_RATIO:g} of the standard deviation of X, {spread:g}",
+            noise_scale,
+            'Raise it, or set it to "learn".',
+        )
+    unit = (noise_scale or spread) if shared else 1.0
+    if feature_scale is not None and feature_scale > MOST_RATIO * unit:
+        raise InputError(
+            "feature_scale",
+            f"must be at most {MOST_RATIO:g} times the scale of the noise",
+            feature_scale,
+            'Lower it, or set it to "learn".',
+        )
 
 
 def entropy(random_state: Any) -> list[int] | int | None:

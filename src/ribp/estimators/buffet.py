@@ -14,7 +14,7 @@ from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.estimators.arguments import Learned, entropy, fixed
+from ribp.estimators.arguments import LIMITS, Learned, entropy, fixed
 from ribp.estimators.base import Features
 from ribp.likelihoods import PoissonCounts
 from ribp.likelihoods.base import Rows
@@ -108,7 +108,7 @@ class IndianBuffet(Features):
                 "likelihood", 'must be "gaussian" for IndianBuffet', "poisson", "Use RestrictedIBP."
             )
         mass = fixed("mass", self.mass)
-        concentration = checks.positive("concentration", self.concentration)
+        concentration = checks.within("concentration", self.concentration, *LIMITS["concentration"])
         if self.method == "gibbs":
             return BuffetModel(n_rows, likelihood, mass, concentration), False
         size = min(_USUAL_FEATURES, n_rows)

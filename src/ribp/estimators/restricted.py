@@ -211,12 +211,13 @@ class RestrictedIBP(Features):
             base = [1.0 / (k + 1) for k in range((size or _USUAL_COUNTS) + 1)]
             counts = learned(base)
         laws, likelihood = as_row_counts(counts, n_rows), self._likelihood(seen)
-        size = size or capacity.first_guess(laws) + len(likelihood.known)
+        mass = fixed("mass", self.mass)
+        size = size or capacity.first_guess(laws, mass) + len(likelihood.known)
         model = Model(
             laws,
             size,
             likelihood,
-            fixed("mass", self.mass),
+            mass,
             fixed("concentration", self.concentration),
         )
         return model, auto and self.method != "augmented"

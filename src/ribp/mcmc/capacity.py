@@ -43,11 +43,11 @@ _OTHERS = 0.9  # of rows
 _MOST = 10_000  # to begin with
 
 
-def first_guess(counts: RowCounts) -> int:
-    """Return how many features to begin with."""
+def first_guess(counts: RowCounts, mass: float | None = None) -> int:
+    """Return how many features to begin with: at least twice a mass that is known."""
     reach = max((_reach(law) for law in counts.laws), default=0)
     mean = max((law.mean for law in counts.laws), default=0.0)
-    return max(_LEAST, reach + 1, round(2.0 * mean))
+    return max(_LEAST, reach + 1, round(2.0 * mean), math.ceil(2.0 * (mass or 0.0)))
 
 
 def _reach(law: CountLaw) -> int:

@@ -44,7 +44,7 @@ def check(model: Model, keeper: Keeper, survey: Survey, method: str = "gibbs-row
     if isinstance(model.likelihood, PoissonCounts) and not survey.counts:
         raise InputError(
             "X",
-            "must hold counts (0, 1, 2, ...) under the Poisson likelihood",
+            "must hold counts (0, 1, 2, ..., at most 2**53) under the Poisson likelihood",
             "other numbers",
             'Correct them, or use likelihood="gaussian".',
         )

@@ -29,6 +29,7 @@ from ribp.likelihoods.base import Data, Likelihood, complete
 from ribp.likelihoods.blocks import BLOCK, Tree, in_order
 from ribp.likelihoods.first_rows import first_rows
 from ribp.likelihoods.moments import squares, total
+from ribp.likelihoods.poisson import MOST_COUNT
 from ribp.mcmc.gibbs_rows import Order, Swept
 from ribp.model import Tally
 from ribp.scale.source import Source
@@ -46,7 +47,7 @@ class Found(NamedTuple):
     complete: bool
     """Whether nothing is missing."""
     counts: bool
-    """Whether all that was seen are whole numbers, zero or more."""
+    """Whether all that was seen are whole numbers from 0 to 2**53."""
     digests: list[str]
     """Fingerprints of groups of rows."""
     totals: Nodes
@@ -114,7 +115,8 @@ class Shard:
                 raise InputError("X", f"must be {rule}", place, TOO_LARGE)
             raise StorageError(self.source.name, f"has {place}, but must be {rule}", TOO_LARGE)
         seen = ~np.isnan(values)
-        counts = bool(((values >= 0) & (values == np.floor(values)) | ~seen).all())
+        whole = (values >= 0) & (values <= MOST_COUNT) & (values == np.floor(values))
+        counts = bool((whole | ~seen).all())
         data = as_block(values, bool(seen.all()))
         digest = hashlib.sha256(values.data).hexdigest()
         nodes = [
