@@ -82,7 +82,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ) -> Self:
         """Fit data that are with a `ribp.scale.in_process.Keeper`: "gibbs-rows", "structured"."""
         self._set_columns(survey.shape[1], dim_names)
-        self._check_counts(counts, *survey.shape, None)
+        self._check_counts(counts, survey.shape, None)
         n_rows, seen = survey.shape[0], survey.moments
         if n_rows <= sampled_start.SAMPLE:  # as with so few rows in memory
             seen = self._moments(keeper.take(np.arange(n_rows)))
@@ -109,7 +109,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ) -> None:
         """Raise an error if such data cannot be fitted so, before anything is done."""
         chosen = checks.one_of("method", self.method, self._METHODS)
-        self._check_counts(counts, *data.values.shape, row_names)
+        self._check_counts(counts, data.values.shape, row_names)
         model, _ = self._model(len(data.values), self._moments(data), counts)
         sampler(self._METHODS[chosen], model).check(data)
 
@@ -138,7 +138,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
         chosen = checks.one_of("method", self.method, self._METHODS)
-        self._check_counts(counts, *data.values.shape, row_names)
+        self._check_counts(counts, data.values.shape, row_names)
         model, grow = self._model(len(data.values), self._moments(data), counts)
         self._data_notices(data, row_names)
         self.result_ = fit(
@@ -178,7 +178,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Return the model, and whether it may grow."""
 
     def _check_counts(
-        self, counts: Counts, n_rows: int, n_dims: int, row_names: Sequence[str] | None
+        self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None
     ) -> None:
         """Raise an error if a count of some row cannot be meant."""
 

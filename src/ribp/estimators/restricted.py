@@ -197,11 +197,11 @@ class RestrictedIBP(Features):
         return self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1]
 
     def _check_counts(
-        self, counts: Counts, n_rows: int, n_dims: int, row_names: Sequence[str] | None
+        self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None
     ) -> None:
         counts = self.counts if counts is None else counts
         if counts is not None and isinstance(self.max_features, str):
-            capacity.check_counts(as_row_counts(counts, n_rows), n_dims, row_names)
+            capacity.check_counts(as_row_counts(counts, shape[0]), shape[1], row_names)
 
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[Model, bool]:
         counts = self.counts if counts is None else counts
