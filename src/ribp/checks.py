@@ -91,6 +91,15 @@ def integer(argument: str, value: Any, *, least: int = 0, most: int | None = Non
     return result
 
 
+def seeds(argument: str, value: Any) -> tuple[int, ...]:
+    """Return a whole number, or several, of as many bits as NumPy makes by itself: 128."""
+    given = np.atleast_1d(np.asarray(value, dtype=object)).ravel().tolist()
+    for one in given:
+        if integer(argument, one) >= 2**128:
+            raise InputError(argument, "must be below 2**128", one, "Choose a smaller one.")
+    return tuple(map(int, given))
+
+
 def integers(argument: str, value: ArrayLike, *, least: int | None = 0) -> IntArray:
     """Return an integer array; fractional, negative, NaN or non-numeric entries are errors."""
     try:

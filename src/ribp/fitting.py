@@ -16,7 +16,7 @@ from ribp.likelihoods.base import Data
 from ribp.mcmc import capacity, gibbs, gibbs_rows, sampled_start
 from ribp.model import Model
 from ribp.results import Result
-from ribp.results.settings import AnyModel, describe
+from ribp.results.settings import MOST_CHAINS, MOST_SWEEPS, AnyModel, checked, describe
 from ribp.results.settings import model as rebuilt
 from ribp.results.tree import build
 from ribp.running.chain import Chain, Plan, new_chains
@@ -153,17 +153,17 @@ def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> St
             "Pass the data that the run was started with.",
         )
     try:
-        settings = known["settings"]
+        settings = checked(known["settings"])
         model = rebuilt(settings, arrays.get("law_of_row"))
         plan = Plan(**{name: settings[name] for name in _PLANNED}, seed=tuple(settings["seed"]))
         stored = Stored(model, settings["method"], plan, known["dim_names"], known["row_names"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StorageError(
             folder.folder, f"has settings that make no sense ({error})", "Start the run afresh."
         ) from None
     if n_draws is None:
         return stored
-    more = checks.integer("n_draws", n_draws, least=plan.n_draws)
+    more = checks.integer("n_draws", n_draws, least=plan.n_draws, most=MOST_SWEEPS)
     return stored._replace(plan=replace(plan, n_draws=more))
 
 
@@ -296,11 +296,10 @@ def planned(
     """Return the plan of a run, its arguments checked; a fresh seed if there is none."""
     if seed is None:
         seed = np.random.SeedSequence().generate_state(4).tolist()
-    entropy = checks.integers("seed", np.atleast_1d(np.asarray(seed, dtype=object)).tolist())
     return Plan(
-        checks.integer("n_chains", n_chains, least=1),
-        checks.integer("n_warmup", n_warmup),
-        checks.integer("n_draws", n_draws, least=1),
+        checks.integer("n_chains", n_chains, least=1, most=MOST_CHAINS),
+        checks.integer("n_warmup", n_warmup, most=MOST_SWEEPS),
+        checks.integer("n_draws", n_draws, least=1, most=MOST_SWEEPS),
         1 if thin == "auto" else checks.integer("thin", thin, least=1),
-        tuple(entropy.tolist()),
+        checks.seeds("seed", seed),
     )

@@ -150,7 +150,22 @@ class Model:
 
     def tables(self, state: State) -> FloatArray:
         """Return log f(k) - log e_k for each count law, shape (laws, features + 1)."""
+        self.check_state(state)  # kernels follow the index of a law without a look
         return np.asarray(state.count_log_probs - log_esp(state.log_odds))
+
+    def check_state(self, state: State) -> None:
+        """Raise an `InputError` if a state has other laws or features than the model.
+
+        Its rows may be elsewhere.
+        """
+        size, found = self.n_features, state.count_log_probs.shape
+        if found != (len(self.counts.laws), size + 1) or state.log_odds.shape != (size,):
+            raise InputError(
+                "state",
+                f"must have {len(self.counts.laws)} count laws and {size} features, as its model",
+                f"count_log_probs of shape {found}, log_odds of shape {state.log_odds.shape}",
+                "Make it with this model.",
+            )
 
     def row_laws(self, state: State) -> RowLaws:
         """Return the prior of every row; laws with a gap in their counts ask for whole rows."""

@@ -20,7 +20,7 @@ from ribp.likelihoods import PoissonCounts
 from ribp.likelihoods.base import Rows
 from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts
-from ribp.results.settings import AnyModel
+from ribp.results.settings import MOST_FEATURES, AnyModel
 from ribp.running.progress import ProgressOption
 
 __all__ = ["IndianBuffet"]
@@ -113,5 +113,5 @@ class IndianBuffet(Features):
             return BuffetModel(n_rows, likelihood, mass, concentration), False
         size = min(_USUAL_FEATURES, n_rows)
         if self.max_features != "auto":
-            size = checks.integer("max_features", self.max_features, least=1)
+            size = checks.integer("max_features", self.max_features, least=1, most=MOST_FEATURES)
         return FiniteBuffetModel(n_rows, size, likelihood, mass, concentration), False

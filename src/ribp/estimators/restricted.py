@@ -21,6 +21,7 @@ from ribp.likelihoods.moments import Moments
 from ribp.mcmc import capacity
 from ribp.model import Model
 from ribp.posterior.laws import Counts
+from ribp.results.settings import MOST_FEATURES
 from ribp.running.progress import ProgressOption
 
 __all__ = ["RestrictedIBP"]
@@ -206,7 +207,11 @@ class RestrictedIBP(Features):
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[Model, bool]:
         counts = self.counts if counts is None else counts
         auto = isinstance(self.max_features, str) and self.max_features == "auto"
-        size = 0 if auto else checks.integer("max_features", self.max_features, least=1)
+        size = (
+            0
+            if auto
+            else checks.integer("max_features", self.max_features, least=1, most=MOST_FEATURES)
+        )
         if counts is None:
             base = [1.0 / (k + 1) for k in range((size or _USUAL_COUNTS) + 1)]
             counts = learned(base)
