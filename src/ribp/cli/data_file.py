@@ -159,3 +159,13 @@ def check_size(path: Path, n_rows: int, n_dims: int) -> None:
             "numbers, more than this machine has memory",
             "Keep fewer rows or columns.",
         )
+
+
+def check_bytes(path: Path, n_bytes: int) -> None:
+    """Raise a `StorageError` if what an archive unpacks to is larger than this machine."""
+    if n_bytes > memory():
+        raise StorageError(
+            path,
+            f"unpacks to {n_bytes / 1e9:.3g} GB, more than this machine has memory",
+            "Keep fewer rows or columns.",
+        )
