@@ -22,6 +22,8 @@ from experiments.recovery.cases import NAMES, Case, load
 from experiments.shared import parse, table, write_results, write_text
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
+from ribp.likelihoods.moments import moments
+from ribp.likelihoods.units import Units
 from ribp.mcmc import capacity, gibbs, start
 from ribp.model import Model
 from ribp.rng import kernel_seed
@@ -120,9 +122,8 @@ def _cells(runs: list[dict[str, float]]) -> list[str]:
 def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Found:
     began = time.perf_counter()
     rng, data = np.random.default_rng(seed), as_data(case.data)
-    likelihood = LinearGaussian(
-        background=case.background, noise_variance=float(np.nanvar(case.data))
-    )
+    likelihood = LinearGaussian(background=case.background, units=Units.of(moments(data)))
+    data = likelihood.standard(data)
     size = case.max_features or capacity.first_guess(case.counts)
     model = Model(case.counts, size, likelihood)
     with one_blas_thread():
@@ -152,7 +153,7 @@ def _means(rng: Any, model: Model, state: Any, data: Any, n_draws: int) -> tuple
     for _ in range(n_draws):
         state, info = gibbs.update(rng, seed, state, model, data)
         rows += state.rows / n_draws
-        features += state.parameters.features / n_draws
+        features += model.likelihood.reported(state.parameters).features / n_draws
         total += info.log_joint / n_draws
     return rows, features, total
 

@@ -11,9 +11,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ribp import checks
+from ribp.background_choice import (
+    BackgroundChoice,
+    asked_for,
+    choose_background,
+    with_background,
+)
 from ribp.errors import FitWarning, InputError, StorageError
 from ribp.likelihoods.base import Data
+from ribp.likelihoods.moments import MANY
 from ribp.mcmc import capacity, gibbs, gibbs_rows, sampled_start
+from ribp.mcmc.start import Tick
 from ribp.model import Model
 from ribp.results import Result
 from ribp.results.settings import MOST_CHAINS, MOST_SWEEPS, AnyModel, checked, describe
@@ -34,7 +42,8 @@ Names = Sequence[Any] | None
 
 _LONG = 10.0  # seconds from which on an estimate is worth a line
 _PLANNED = ("n_chains", "n_warmup", "n_draws", "thin")
-_PILOT = 2**31  # the key of its randomness, apart from those of chains
+_PILOT, CHOICE = 2**31, 2**31 + 1  # keys of their randomness, apart from those of chains
+_BY_BLOCKS = ("gibbs-rows", "structured", "stochastic")  # look at some rows at a time
 
 
 def fit(
@@ -43,6 +52,7 @@ def fit(
     method: str = "gibbs",
     *,
     grow: bool = False,
+    choose: bool = False,
     n_chains: int = 4,
     n_warmup: int = 500,
     n_draws: int = 500,
@@ -59,12 +69,15 @@ def fit(
     Parameters
     ----------
     model, data
-        What is sampled, given what; see `ribp.likelihoods.door.as_data`.
+        What is sampled, given what; see `ribp.likelihoods.door.as_data`. Data are in the units of
+        the user, and so is what is found; samplers see the standard units of the likelihood.
     method
         "gibbs", "gibbs-rows", "augmented", "structured", "stochastic" or "hybrid"; "buffet" for a
         `BuffetModel`; "buffet-variational" or "buffet-hybrid" for a `FiniteBuffetModel`.
     grow
         Whether the model may get more features if it needs them, before chains begin.
+    choose
+        Whether a background is switched on or off as a short search finds best.
     n_chains, n_warmup, n_draws
         Chains, and sweeps of each that are thrown away and kept.
     thin
@@ -81,16 +94,20 @@ def fit(
         Names of columns and rows of the data.
     """
     plan = planned(n_chains, n_warmup, n_draws, thin, seed)
-    sampler(method, model).check(data)
+    sampler(method, with_background(model, True) if choose else model).check(data)
     folder = None if checkpoint is None else Checkpoint(checkpoint)
     if folder:
         folder.check_free()
     with progress_shown(progress, plan.n_chains) as shown:
+        choice = asked_for(model.likelihood.background)
+        if choose:
+            choice = _choice(model, data, plan, shown)
+            model = with_background(model, choice.on)
         if grow and isinstance(model, Model):
             model = _with_room(model, data, method, plan, shown)
         if thin == "auto":
             plan = replace(plan, thin=thinning(plan, model, data.values.shape))
-        run = _run_in_memory(model, method, data, plan, n_jobs, dim_names, row_names)
+        run = _run_in_memory(model, method, data, plan, n_jobs, choice, dim_names, row_names)
         if folder:
             run.write_settings(folder)
         run.announce(shown)
@@ -121,8 +138,9 @@ def resume(
     folder = Checkpoint(checkpoint)
     stored = read_stored(folder, digest(data), n_draws)
     run = _run_in_memory(
-        stored.model, stored.method, data, stored.plan, n_jobs, stored.dim_names, stored.row_names
-    )
+        stored.model, stored.method, data, stored.plan, n_jobs, stored.choice, stored.dim_names,
+        stored.row_names,
+    )  # fmt: skip
     if n_draws is not None:
         run.write_settings(folder)
     chains = new_chains(stored.plan)
@@ -138,6 +156,7 @@ class Stored(NamedTuple):
     model: AnyModel
     method: str
     plan: Plan
+    choice: BackgroundChoice
     dim_names: Names
     row_names: Names
 
@@ -156,7 +175,9 @@ def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> St
         settings = checked(known["settings"])
         model = rebuilt(settings, arrays.get("law_of_row"))
         plan = Plan(**{name: settings[name] for name in _PLANNED}, seed=tuple(settings["seed"]))
-        stored = Stored(model, settings["method"], plan, known["dim_names"], known["row_names"])
+        choice = BackgroundChoice(**settings["background_choice"])
+        names = known["dim_names"], known["row_names"]
+        stored = Stored(model, settings["method"], plan, choice, *names)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StorageError(
             folder.folder, f"has settings that make no sense ({error})", "Start the run afresh."
@@ -180,6 +201,8 @@ class Run:
         Of the data.
     n_jobs
         Chains at once.
+    choice
+        Whether there is a background, and why.
     """
 
     def __init__(
@@ -192,6 +215,7 @@ class Run:
         shape: tuple[int, ...],
         fingerprint: Callable[[], str],
         n_jobs: int,
+        choice: BackgroundChoice,
         dim_names: Names,
         row_names: Names,
     ) -> None:
@@ -200,6 +224,7 @@ class Run:
         named = {"dim_names": dim_names, "row_names": row_names}
         self.names = {k: None if v is None else [str(one) for one in v] for k, v in named.items()}
         self.settings = describe(model, method, shape) | asdict(plan)
+        self.settings["background_choice"] = choice._asdict()
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
@@ -247,14 +272,17 @@ def _run_in_memory(
     data: Data,
     plan: Plan,
     n_jobs: int | None,
+    choice: BackgroundChoice,
     dim_names: Names,
     row_names: Names,
 ) -> Run:
     jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
     chosen = sampler(method, model, max(1, jobs // plan.n_chains))
+    likelihood, large = model.likelihood, data.shape[0] > MANY and method in _BY_BLOCKS
+    standard = likelihood.standard_on_demand if large else likelihood.standard
     return Run(
-        model, method, plan, chosen, data, data.values.shape, lambda: digest(data),
-        min(jobs, plan.n_chains), dim_names, row_names,
+        model, method, plan, chosen, standard(data), data.shape, lambda: digest(data),
+        min(jobs, plan.n_chains), choice, dim_names, row_names,
     )  # fmt: skip
 
 
@@ -262,19 +290,39 @@ _NOTHING = "stopped before the first draw"
 _RESUME = "; the run can be resumed from its checkpoint"
 
 
+def _choice(model: AnyModel, data: Data, plan: Plan, shown: Progress) -> BackgroundChoice:
+    """Return whether the model needs a background, found on some rows if there are many."""
+    rng, some = pilot(plan, CHOICE), np.arange(data.shape[0])
+    if data.shape[0] > sampled_start.SAMPLE:
+        some = sampled_start.sample(rng, data.shape[0])
+        model = model.on_rows(some) if isinstance(model, Model) else model
+    with one_blas_thread():
+        return choose_background(rng, model, data.rows(some), searching(shown))
+
+
 def _with_room(model: Model, data: Data, method: str, plan: Plan, shown: Progress) -> Model:
     """Return the model with as many features as a short chain needs, on some rows if many."""
-    rng, n_rows = pilot(plan), len(data.values)
-    if method in ("gibbs-rows", "structured") and n_rows > sampled_start.SAMPLE:
+    rng, n_rows = pilot(plan), data.shape[0]
+    if method in _BY_BLOCKS and n_rows > sampled_start.SAMPLE:
         some = sampled_start.sample(rng, n_rows)
-        small = with_room(rng, model.on_rows(some), data.rows(some), method, shown)
+        here = model.likelihood.standard(data.rows(some))
+        small = with_room(rng, model.on_rows(some), here, method, shown)
         return replace(model, n_features=small.n_features)
-    return with_room(rng, model, data, method, shown)
+    return with_room(rng, model, model.likelihood.standard(data), method, shown)
 
 
-def pilot(plan: Plan) -> np.random.Generator:
+def pilot(plan: Plan, key: int = _PILOT) -> np.random.Generator:
     """Return the randomness of what comes before all chains."""
-    return np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_PILOT,)))
+    return np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(key,)))
+
+
+def searching(shown: Progress) -> Tick:
+    """Return what a search before all chains tells of its progress."""
+
+    def tick(done: int, total: int) -> None:
+        shown(Event(0, "search", done, total, 0.0, 0, float("nan")))
+
+    return tick
 
 
 def with_room(
@@ -282,12 +330,8 @@ def with_room(
 ) -> Model:
     """Return the model with as many features as a short chain on these data needs."""
     update = gibbs_rows.update if method == "gibbs-rows" else gibbs.update
-
-    def tick(done: int, total: int) -> None:
-        shown(Event(0, "search", done, total, 0.0, 0, float("nan")))
-
     with one_blas_thread():
-        return capacity.with_room(rng, model, data, update, tick)
+        return capacity.with_room(rng, model, data, update, searching(shown))
 
 
 def planned(

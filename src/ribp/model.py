@@ -126,18 +126,22 @@ class Model:
                 )
 
     def _check_empty_rows(self, data: Data) -> None:
-        """Rows that must be empty can only be zero where rates add up and nothing is added."""
-        if self.likelihood.background or isinstance(self.likelihood, LinearGaussian):
-            return
-        empty = np.array([law.largest == 0 for law in self.counts.laws])[self.counts.index]
-        wrong = np.flatnonzero(empty & (data.values > 0).any(axis=1))
-        if wrong.size:
+        wrong = self.unexplained_rows(data)
+        if wrong:
             raise InputError(
                 "counts",
                 "must let a row have a feature if it is not all zero",
                 f"row {wrong[0]}, which must have none",
                 "Set background=True, or change its law.",
             )
+
+    def unexplained_rows(self, data: Data) -> list[int]:
+        """Return rows that must be empty and are not zero, where rates add up without a rest."""
+        if self.likelihood.background or isinstance(self.likelihood, LinearGaussian):
+            return []
+        empty = np.array([law.largest == 0 for law in self.counts.laws])[self.counts.index]
+        wrong: list[int] = np.flatnonzero(empty & (data.values > 0).any(axis=1)).tolist()
+        return wrong
 
     def weight_prior(self, mass: float, concentration: float) -> WeightPrior:
         """Return the prior of the log-odds."""

@@ -61,10 +61,11 @@ def scrambled(rng, state):
 def features_divergence(state, model, data, z):
     """Return KL(q(A) | p(A | Z, X))."""
     z, value = model.likelihood.with_background(z).astype(float), 0.0
-    noise, t = state.parameters.noise_scale, model.likelihood.relative_scale(state.parameters)
+    noise = state.parameters.noise_scale
+    t = model.likelihood.deviations(z.shape[1], state.parameters)
     for d in range(DIMS):
         seen = np.ones(ROWS, bool) if data.complete else data.observed[:, d]
-        precision = z[seen].T @ z[seen] + np.eye(z.shape[1]) / t**2
+        precision = z[seen].T @ z[seen] + np.diag(t**-2)
         away = np.linalg.solve(precision, z[seen].T @ data.values[seen, d])
         away -= state.features.mean[:, d]
         both = precision @ state.features.covariance[min(d, len(state.features.covariance) - 1)]

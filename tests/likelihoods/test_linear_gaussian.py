@@ -40,7 +40,8 @@ def dense_log_marginal(likelihood, values, given):
         if seen.any():
             spread = given.feature_scale * (1.0 if likelihood.shared else given.noise_scale[d])
             covariance = given.noise_scale[d] ** 2 * np.eye(seen.sum())
-            covariance += spread**2 * rows[seen] @ rows[seen].T
+            wide = rows[seen] * likelihood.widths(rows.shape[1])
+            covariance += spread**2 * wide @ wide.T
             total += stats.multivariate_normal(np.zeros(seen.sum()), covariance).logpdf(
                 values[seen, d]
             )
@@ -88,7 +89,8 @@ def test_features_have_their_posterior(background, values):
     rows = likelihood.with_background(ROWS).astype(float)
     for d in range(D):
         seen = ~np.isnan(values[:, d])
-        precision = rows[seen].T @ rows[seen] / 0.9**2 + np.eye(rows.shape[1]) / (1.3 * 0.9) ** 2
+        prior = (1.3 * 0.9 * likelihood.widths(rows.shape[1])) ** -2
+        precision = rows[seen].T @ rows[seen] / 0.9**2 + np.diag(prior)
         mean = np.linalg.solve(precision, rows[seen].T @ values[seen, d]) / 0.9**2
         variance = np.diag(np.linalg.inv(precision))
         for i in range(rows.shape[1]):

@@ -53,9 +53,11 @@ def all_matrices(n_rows, features):
     return np.array([rows[list(at)] for at in product(range(len(rows)), repeat=n_rows)])
 
 
-def relative_scale(model, parameters):
-    shared = model.likelihood.shared
-    return parameters.feature_scale / (parameters.noise_scale[0] if shared else 1.0)
+def prior_scales(model, parameters):
+    """Return the prior deviations of features in units of the noise; ten times for a background."""
+    shared, background = model.likelihood.shared, model.likelihood.background
+    size = parameters.feature_scale / (parameters.noise_scale[0] if shared else 1.0)
+    return size * np.array([1.0] * model.n_features + [10.0] * background)
 
 
 def seen_rows(data, d):
@@ -69,12 +71,12 @@ def with_background(model, z):
 
 def log_evidence_of(model, data, parameters, z):
     """Return log p(X | Z, scales), the features integrated out."""
-    t, z = relative_scale(model, parameters), with_background(model, z.astype(float))
+    t, z = prior_scales(model, parameters), with_background(model, z.astype(float))
     total = 0.0
     for d, s in enumerate(parameters.noise_scale):
         at = seen_rows(data, d)
         if at.size:
-            covariance = s**2 * (np.eye(at.size) + t**2 * z[at] @ z[at].T)
+            covariance = s**2 * (np.eye(at.size) + (t * z[at]) @ (t * z[at]).T)
             law = stats.multivariate_normal(np.zeros(at.size), covariance)
             total += law.logpdf(data.values[at, d])
     return float(total)
@@ -154,11 +156,11 @@ def divergence(model, data, parameters, exact, log_q, factor, law_counts):
 
 def feature_divergence(model, data, parameters, z, factor):
     """Return KL(q(A) | p(A | Z, X, scales))."""
-    t, z = relative_scale(model, parameters), with_background(model, z.astype(float))
+    t, z = prior_scales(model, parameters), with_background(model, z.astype(float))
     total = 0.0
     for d, s in enumerate(parameters.noise_scale):
         at = seen_rows(data, d)
-        precision = z[at].T @ z[at] + np.eye(z.shape[1]) / t**2
+        precision = z[at].T @ z[at] + np.diag(t**-2)
         mean = np.linalg.solve(precision, z[at].T @ data.values[at, d])
         mine = factor.covariance[0 if len(factor.covariance) == 1 else d]
         away = (factor.mean[:, d] - mean) / s

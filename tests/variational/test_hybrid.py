@@ -89,10 +89,11 @@ def features_divergence(state, model, data, z):
     """Return KL(q(A) | p(A | Z, X))."""
     likelihood, value = model.likelihood, 0.0
     z = likelihood.with_background(z).astype(float)
-    noise, t = state.parameters.noise_scale, likelihood.relative_scale(state.parameters)
+    noise = state.parameters.noise_scale
+    t = likelihood.deviations(z.shape[1], state.parameters)
     for d in range(data.values.shape[1]):
         seen = np.ones(len(z), bool) if data.complete else data.observed[:, d]
-        precision = z[seen].T @ z[seen] + np.eye(z.shape[1]) / t**2
+        precision = z[seen].T @ z[seen] + np.diag(t**-2)
         mean = np.linalg.solve(precision, z[seen].T @ data.values[seen, d])
         own = state.features.covariance[min(d, len(state.features.covariance) - 1)]
         value += normal_divergence(
@@ -228,7 +229,7 @@ def steps(rng, state, model, data, spoil=None):
     state = state._replace(law_counts=3.0 * seen if spoil == "laws seen thrice" else seen)
     yield state
     sums, scales = mean_field.all_sums(likelihood, data, nu), state.parameters
-    t = likelihood.relative_scale(scales)
+    t = likelihood.deviations(len(sums.products), scales)
     features = update_features(sums, state.features, scales.noise_scale, t, full=False)
     if spoil == "pairs forgotten":
         apart = sums._replace(pairs=sums.pairs * np.eye(sums.pairs.shape[-1]))

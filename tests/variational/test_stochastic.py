@@ -152,7 +152,7 @@ class Watched:
     """Data that keep which rows were asked for."""
 
     def __init__(self, data):
-        self.data, self.values, self.asked = data, data.values, []
+        self.data, self.shape, self.asked = data, data.shape, []
 
     def rows(self, at):
         self.asked.append(at)

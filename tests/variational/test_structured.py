@@ -105,7 +105,8 @@ def test_no_part_of_an_update_lowers_the_bound(kind):
                 row_log_odds=swept.row_log_odds, count_terms=swept.count_terms
             ))  # fmt: skip
             state = keep(state._replace(law_counts=totals.law_counts))
-            noise, t = state.parameters.noise_scale, likelihood.relative_scale(state.parameters)
+            noise = state.parameters.noise_scale
+            t = likelihood.deviations(len(totals.sums.products), state.parameters)
             factor = features.update_features(totals.sums, state.features, noise, t, full=True)
             state = keep(state._replace(features=factor))
             scales = features.update_scales(likelihood, totals.sums, factor, state.parameters)

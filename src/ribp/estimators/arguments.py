@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
@@ -13,10 +12,20 @@ from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.poisson import MOST_COUNT
+from ribp.likelihoods.units import Units
 
-__all__ = ["Learned", "entropy", "fixed", "known_features", "likelihood"]
+__all__ = [
+    "Background",
+    "Learned",
+    "background_or_auto",
+    "entropy",
+    "fixed",
+    "known_features",
+    "likelihood",
+]
 
 Learned = Literal["learn"]
+Background = bool | Literal["auto"]
 Known = tuple[tuple[float, ...], ...]
 
 LIMITS = {
@@ -62,41 +71,41 @@ def likelihood(
     background: bool,
     known: Known = (),
 ) -> LinearGaussian | PoissonCounts:
-    """Return the likelihood that users ask for; priors of scales follow the moments of the data."""
-    scales = {
-        "noise_scale": fixed("noise_scale", noise_scale),
-        "feature_scale": fixed("feature_scale", feature_scale),
-    }
+    """Return the likelihood that users ask for, in the units that the data have."""
+    noise_size = fixed("noise_scale", noise_scale)
+    feature_size = fixed("feature_scale", feature_scale)
     if checks.one_of("likelihood", kind, ("gaussian", "poisson")) == "poisson":
-        if scales["feature_scale"] is not None:
+        if feature_size is not None:
             checks.within("feature_scale", feature_scale, LIMITS["feature_scale"][0], MOST_COUNT)
         return PoissonCounts(
-            background=bool(background),
-            feature_scale=scales["feature_scale"],
-            prior_mean=seen.mean if seen.mean > 0 else 1.0,
+            background=background,
+            feature_scale=feature_size,
+            prior_mean=seen.overall_mean if seen.overall_mean > 0 else 1.0,
             known=known,
         )
     shared = checks.one_of("noise", noise, ("per-dim", "shared")) == "shared"
-    variance = seen.variance if seen.variance > 0 else 1.0
-    _check_ratios(**scales, shared=shared, spread=math.sqrt(variance))
+    units = Units.of(seen, shared=shared)
+    _check_ratios(noise_size, feature_size, shared, units)
     return LinearGaussian(
         shared=shared,
-        background=bool(background),
-        **scales,
-        noise_variance=variance,
-        feature_variance=variance if shared else 1.0,
+        background=background,
+        noise_scale=noise_size,
+        feature_scale=feature_size,
         known=known,
+        units=units,
     )
 
 
 def _check_ratios(
-    noise_scale: float | None, feature_scale: float | None, shared: bool, spread: float
+    noise_scale: float | None, feature_scale: float | None, shared: bool, units: Units
 ) -> None:
     """Raise an `InputError` if features would be so far above the noise that doubles fail."""
+    spread = max(units.spread)
     if noise_scale is not None and noise_scale * MOST_RATIO < spread:
         raise InputError(
             "noise_scale",
-            f"must be at least {1 / MOST_RATIO:g} of the standard deviation of X, {spread:g}",
+            f"must be at least {1 / MOST_RATIO:g} of the largest standard deviation of a column, "
+            f"{spread:g}",
             noise_scale,
             'Raise it, or set it to "learn".',
         )
@@ -108,6 +117,15 @@ def _check_ratios(
             feature_scale,
             'Lower it, or set it to "learn".',
         )
+
+
+def background_or_auto(given: Any) -> bool | None:
+    """Return whether there is a background, None for "auto"."""
+    if isinstance(given, bool | np.bool_):
+        return bool(given)
+    if isinstance(given, str) and given == "auto":
+        return None
+    raise InputError("background", 'must be True, False or "auto"', repr(given), "Choose one.")
 
 
 def entropy(random_state: Any) -> list[int] | int | None:

@@ -15,17 +15,24 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ribp import checks
+from ribp.background_choice import with_background
 from ribp.checks import FloatArray
 from ribp.errors import FitWarning, InputError
-from ribp.estimators.arguments import Learned, entropy, known_features, likelihood
+from ribp.estimators.arguments import (
+    Background,
+    Learned,
+    background_or_auto,
+    entropy,
+    known_features,
+    likelihood,
+)
 from ribp.estimators.describe import describe, row_probs
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.column_notices import column_notices
 from ribp.likelihoods.door import as_data
-from ribp.likelihoods.moments import MANY, Moments, moments
-from ribp.mcmc import sampled_start
+from ribp.likelihoods.moments import Moments, moments
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.results import Result
@@ -50,7 +57,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     noise: str
     noise_scale: float | Learned
     feature_scale: float | Learned
-    background: bool
+    background: Background
     n_chains: int
     n_warmup: int
     n_draws: int
@@ -83,10 +90,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Fit data that are with a `ribp.scale.in_process.Keeper`: "gibbs-rows", "structured"."""
         self._set_columns(survey.shape[1], dim_names)
         self._check_counts(counts, survey.shape, None)
-        n_rows, seen = survey.shape[0], survey.moments
-        if n_rows <= sampled_start.SAMPLE:  # as with so few rows in memory
-            seen = self._moments(keeper.take(np.arange(n_rows)))
-        model, grow = self._model(n_rows, seen, counts)
+        model, grow = self._model(survey.shape[0], survey.moments, counts)
         assert isinstance(model, Model)
         self.result_ = scale_fit.fit(
             model,
@@ -94,6 +98,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             survey,
             self.method,
             grow=grow,
+            choose=self._chooses,
             n_chains=self.n_chains,
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
@@ -109,9 +114,11 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ) -> None:
         """Raise an error if such data cannot be fitted so, before anything is done."""
         chosen = checks.one_of("method", self.method, self._METHODS)
-        self._check_counts(counts, data.values.shape, row_names)
-        model, _ = self._model(len(data.values), self._moments(data), counts)
-        sampler(self._METHODS[chosen], model).check(data)
+        self._check_counts(counts, data.shape, row_names)
+        model, _ = self._model(data.shape[0], moments(data), counts)
+        sampler(
+            self._METHODS[chosen], with_background(model, True) if self._chooses else model
+        ).check(data)
 
     def fit_data(
         self,
@@ -138,14 +145,15 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
         chosen = checks.one_of("method", self.method, self._METHODS)
-        self._check_counts(counts, data.values.shape, row_names)
-        model, grow = self._model(len(data.values), self._moments(data), counts)
+        self._check_counts(counts, data.shape, row_names)
+        model, grow = self._model(data.shape[0], moments(data), counts)
         self._data_notices(data, row_names)
         self.result_ = fit(
             model,
             data,
             self._METHODS[chosen],
             grow=grow,
+            choose=self._chooses,
             n_chains=self.n_chains,
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
@@ -182,20 +190,16 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ) -> None:
         """Raise an error if a count of some row cannot be meant."""
 
-    def _moments(self, data: Data) -> Moments:
-        """Return mean and variance of what was seen, block by block where there is much."""
-        n_rows = len(data.values)
-        by_blocks = self.method in elsewhere.METHODS and n_rows > sampled_start.SAMPLE
-        if by_blocks or n_rows > MANY:
-            return moments(data)
-        seen = data.values if data.complete else data.values[data.observed]
-        return Moments(float(seen.mean()), float(seen.var())) if seen.size else Moments(0.0, 0.0)
+    @property
+    def _chooses(self) -> bool:
+        """Whether a short search decides on the background."""
+        return background_or_auto(self.background) is None
 
     def _describe(self) -> None:
         """Set the attributes that describe the main mode."""
         found = describe(self.result_)
         self.components_, self.background_ = found.components, found.background
-        self.weights_ = found.weights
+        self.weights_, self.background_choice_ = found.weights, self.result_.background_choice
         self._kept, self._n_features_out = found.kept, int(found.kept.size)
         self.__dict__.pop("row_probs_", None)  # of an earlier fit
 
@@ -227,7 +231,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             noise=self.noise,
             noise_scale=self.noise_scale,
             feature_scale=self.feature_scale,
-            background=self.background,
+            background=bool(background_or_auto(self.background)),
             known=known_features(getattr(self, "fixed_components", None)),
         )
 

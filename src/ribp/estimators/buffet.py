@@ -14,7 +14,7 @@ from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.estimators.arguments import LIMITS, Learned, entropy, fixed
+from ribp.estimators.arguments import LIMITS, Background, Learned, entropy, fixed
 from ribp.estimators.base import Features
 from ribp.likelihoods import PoissonCounts
 from ribp.likelihoods.base import Rows
@@ -53,7 +53,7 @@ class IndianBuffet(Features):
         noise: str = "per-dim",
         noise_scale: float | Learned = "learn",
         feature_scale: float | Learned = "learn",
-        background: bool = False,
+        background: Background = "auto",
         n_chains: int = 4,
         n_warmup: int = 500,
         n_draws: int = 500,

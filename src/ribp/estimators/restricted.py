@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.counts import as_row_counts, learned
-from ribp.estimators.arguments import Learned, entropy, fixed
+from ribp.estimators.arguments import Background, Learned, entropy, fixed
 from ribp.estimators.base import Features
 from ribp.estimators.describe import count_laws
 from ribp.likelihoods.base import Rows
@@ -49,11 +49,14 @@ class RestrictedIBP(Features):
     mass, concentration
         alpha and c of the prior: a number, or "learn".
     noise
-        "per-dim": every column has its own noise. "shared": one for all, as in the paper.
+        "per-dim": every column has its own noise, and its own unit does not matter. "shared": one
+        for all, as in the paper: then only a common factor of all columns does not matter.
     noise_scale, feature_scale
-        A number, or "learn". The feature scale is in units of the noise where noise is "per-dim".
+        A number, or "learn". The noise is in units of the data, and so is the feature scale with
+        shared noise; with noise "per-dim" that is in units of the noise.
     background
-        Whether there is something that every row has and nobody counts.
+        Whether there is something that every row has and nobody counts, such as offsets of columns:
+        True, False, or "auto" to find out by a short search.
     fixed_components
         Features that are known and stay what they are, shape (features, dims); others are found
         beside them. They come first in `components_`. With method="gibbs-rows".
@@ -74,6 +77,8 @@ class RestrictedIBP(Features):
         A, the mean of each feature, shape (features, dims).
     background_
         What every row has, shape (dims,).
+    background_choice_
+        Whether there is a background, and why.
     weights_
         The mean probability of each feature, shape (features,).
     row_probs_
@@ -115,7 +120,7 @@ class RestrictedIBP(Features):
         noise: str = "per-dim",
         noise_scale: float | Learned = "learn",
         feature_scale: float | Learned = "learn",
-        background: bool = False,
+        background: Background = "auto",
         fixed_components: ArrayLike | None = None,
         n_chains: int = 4,
         n_warmup: int = 500,

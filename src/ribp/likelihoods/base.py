@@ -49,6 +49,16 @@ class Data(NamedTuple):
         """Whether nothing is missing."""
         return self.observed.size == 0
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims."""
+        return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes of memory."""
+        return self.values.nbytes + self.observed.nbytes
+
     def rows(self, at: Any) -> Data:
         """Return the data of some rows."""
         return Data(self.values[at], self.observed if self.complete else self.observed[at])
@@ -84,9 +94,9 @@ def check_known(known: tuple[tuple[float, ...], ...], data: Data) -> None:
         )
 
 
-def put_known(known: tuple[tuple[float, ...], ...], features: FloatArray) -> None:
+def put_known(known: FloatArray, features: FloatArray) -> None:
     """Put known features first, in place."""
-    if known:
+    if len(known):
         features[: len(known)] = known
 
 
@@ -127,7 +137,30 @@ class Likelihood(Protocol[P]):
 
     @property
     def known(self) -> tuple[tuple[float, ...], ...]:
-        """The first features, if they are known."""
+        """The first features, if they are known, in the units of the user."""
+
+    @property
+    def known_features(self) -> FloatArray:
+        """The same in standard units, shape (known features, dims)."""
+
+    @property
+    def log_volume(self) -> float:
+        """What log densities of data in standard units lose in the units of the user."""
+
+    def standard(self, data: Data) -> Data:
+        """Return data in standard units, in which all other methods want them."""
+
+    def standard_on_demand(self, data: Data) -> Any:
+        """Return data that are brought to standard units when some rows are taken."""
+
+    def reported(self, parameters: P) -> P:
+        """Return parameters in the units of the user."""
+
+    def standardised(self, parameters: P) -> P:
+        """Return parameters, given in the units of the user, in standard units."""
+
+    def row_log_volume(self, data: Data) -> FloatArray:
+        """Return what log densities of rows lose in the units of the user, shape (rows,)."""
 
     def check(self, data: Data) -> None:
         """Raise an `InputError` if no parameters could give these data."""

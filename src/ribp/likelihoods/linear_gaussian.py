@@ -1,12 +1,15 @@
 """Linear-Gaussian data: a row is the sum of its features, plus noise.
 
     x_nd = b_d + sum_i z_ni A_id + s_d e_nd,      e_nd ~ N(0, 1),      s_d^2 ~ InvGamma(2, v/2),
-    A_id ~ N(0, t^2 s_d^2),                       the background b_d like a row of A.
+    A_id ~ N(0, t^2 s_d^2),                       b_d ~ N(0, 100 t^2 s_d^2).
 
 - noise per dimension: t is the feature scale, the size of a feature in units of the noise of its
   column, t^2 ~ InvGamma(2, u/2);
 - shared noise (the paper's): all s_d are one s, the feature scale is a = t s, in units of the data,
   a^2 ~ InvGamma(2, u/2).
+
+Data are in standard units (`ribp.likelihoods.units`), so that v = u = 1. The background is centred
+at the means of the columns and hardly shrunk: its prior is ten times as wide as that of a feature.
 
 On data divided by s_d the posterior of A given rows has the covariance S = (Z'Z + t^-2)^{-1} in
 every complete column. With entries missing each column has its own, from the rows where it was
@@ -29,40 +32,25 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kernels.missing import add_missing_pairs
-from ribp.likelihoods.base import (
-    BoolArray,
-    Data,
-    RowLaws,
-    Rows,
-    check_known,
-    in_use,
-    put_known,
+from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows, in_use, put_known
+from ribp.likelihoods.gaussian_settings import (
+    BACKGROUND_WIDTH,
+    GaussianParameters,
+    GaussianSettings,
 )
-from ribp.likelihoods.moments import MANY, moments
+from ribp.likelihoods.noise_units import noise_units
 from ribp.likelihoods.rows_kept import (
     GaussianSums,
     RowPrior,
     Work,
     gaussian_work,
-    sweep_gaussian,
+    in_blocks,
+    law_sizes,
 )
 
 __all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
 
 _SHAPE = 2.0
-
-
-class GaussianParameters(NamedTuple):
-    """Features and scales of the linear-Gaussian model."""
-
-    features: FloatArray
-    """A, shape (features, dims)."""
-    background: FloatArray
-    """b, shape (dims,); zero without a background."""
-    noise_scale: FloatArray
-    """s, shape (dims,)."""
-    feature_scale: float
-    """t with noise per dimension, a = t s with shared noise."""
 
 
 class Sums(NamedTuple):
@@ -81,48 +69,30 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LinearGaussian:
-    """The linear-Gaussian likelihood and the priors of its scales.
-
-    Parameters
-    ----------
-    shared
-        Whether all columns have the same noise.
-    background
-        Whether there is a feature that every row has and no count law counts.
-    noise_scale, feature_scale
-        A number to keep it fixed; None to learn it.
-    noise_variance, feature_variance
-        v and u of the inverse gamma priors.
-    known
-        The first rows of A, if they are known.
-    """
-
-    shared: bool = False
-    background: bool = False
-    noise_scale: float | None = None
-    feature_scale: float | None = None
-    noise_variance: float = 1.0
-    feature_variance: float = 1.0
-    known: tuple[tuple[float, ...], ...] = ()
-
-    def check(self, data: Data) -> None:
-        """Any finite data will do that have as many columns as known features."""
-        check_known(self.known, data)
+class LinearGaussian(GaussianSettings):
+    """The linear-Gaussian likelihood and the priors of its scales; see `GaussianSettings`."""
 
     def first_guess(self, data: Data, n_features: int) -> GaussianParameters:
         """Return parameters of the size of the data."""
-        many = len(data.values) > MANY
-        spread = math.sqrt(moments(data).variance) if many else float(data.values.std())
-        spread = spread or 1.0
-        size = spread if self.feature_scale is None else self.feature_scale
-        parameters = self.at_scales(n_features, data.values.shape[1], 0.2 * spread, size)
-        if self.noise_scale is not None:
-            parameters.noise_scale[:] = self.noise_scale
-        if self.feature_scale is not None:
-            parameters = parameters._replace(feature_scale=self.feature_scale)
-        put_known(self.known, parameters.features)
+        spread = self._overall_spread(data)
+        fixed = self.fixed_size
+        size = spread if fixed is None else fixed
+        parameters = self.at_scales(n_features, data.shape[1], 0.2 * spread, size)
+        if self.fixed_noise is not None:
+            parameters.noise_scale[:] = self.fixed_noise
+        if fixed is not None:
+            parameters = parameters._replace(feature_scale=fixed)
+        put_known(self.known_features, parameters.features)
         return parameters
+
+    def _overall_spread(self, data: Data) -> float:
+        """Return about the standard deviation of all entries; units tell, if there are any."""
+        if self.units is None:
+            return float(data.values.std()) or 1.0
+        if self.background:
+            return 1.0
+        means = self.units.means / self.units.spreads
+        return math.sqrt(1.0 + float(means.var()))
 
     def spread(self, data: Data) -> float:
         """Return the standard deviation of what was seen, around column means with a background."""
@@ -136,13 +106,19 @@ class LinearGaussian:
         return float(np.sqrt(np.mean((values - centre)[seen] ** 2))) or 1.0
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
-        """Return itself."""
-        return self, data
+        """Return itself with data in units of the noise, about; as they are if noise is shared."""
+        if self.shared:
+            return self, data
+        return self, Data(data.values / noise_units(data), data.observed)
 
     def relative_scale(self, parameters: GaussianParameters) -> float:
         """Return t, the size of a feature in units of the noise of its column."""
         scale = parameters.feature_scale
         return float(scale / parameters.noise_scale[0]) if self.shared else scale
+
+    def deviations(self, n_features: int, parameters: GaussianParameters) -> FloatArray:
+        """Return prior deviations of features, the background last, in units of the noise."""
+        return self.widths(n_features) * self.relative_scale(parameters)
 
     def with_background(self, rows: Rows) -> Rows:
         """Return rows with a last column of ones for the background, if there is one."""
@@ -168,9 +144,9 @@ class LinearGaussian:
         noise[:] = np.sqrt(
             0.5 * self.noise_variance / rng.standard_gamma(_SHAPE, 1 if self.shared else dims)
         )
-        if self.noise_scale is not None:
-            noise[:] = self.noise_scale
-        scale = self.feature_scale
+        if self.fixed_noise is not None:
+            noise[:] = self.fixed_noise
+        scale = self.fixed_size
         if scale is None:
             scale = math.sqrt(0.5 * self.feature_variance / rng.standard_gamma(_SHAPE))
         empty = GaussianParameters(np.zeros((0, dims)), np.zeros(dims), noise, scale)
@@ -196,11 +172,10 @@ class LinearGaussian:
         n_threads: int = 1,
     ) -> tuple[Rows, GaussianSums]:
         """Return new rows given the features, and their sums."""
-        return sweep_gaussian(
-            seed, number, *data, rows, parameters.features, parameters.background,
-            parameters.noise_scale, laws.log_odds, laws.tables, laws.which, laws.whole,
-            background=self.background, n_threads=n_threads,
-        )  # fmt: skip
+        sizes = law_sizes(laws.which, len(laws.tables))
+        prior = RowPrior(laws.log_odds, laws.tables, laws.whole, sizes)
+        work = self.row_work(seed, number, parameters, prior)
+        return in_blocks(work, data, laws.which, rows, n_threads)
 
     def row_work(
         self, seed: np.uint64, number: int, parameters: GaussianParameters, prior: RowPrior
@@ -254,7 +229,8 @@ class LinearGaussian:
 
     def _less_known(self, sums: Sums) -> Sums:
         """Return the sums of X - Z A over known features, for all others."""
-        known = np.array(self.known)[sums.used[: len(self.known)]]
+        known = self.known_features
+        known = known[sums.used[: len(known)]]
         if not known.size:
             return sums
         n = len(known)
@@ -273,7 +249,7 @@ class LinearGaussian:
         (dims, features, features) and (dims, features, 1).
         """
         features = len(given.products)
-        precision = given.pairs + np.eye(features) / self.relative_scale(parameters) ** 2
+        precision = given.pairs + np.diag(self.deviations(features, parameters) ** -2.0)
         root = np.asarray(np.linalg.cholesky(precision), dtype=np.float64)
         scaled = given.products / parameters.noise_scale
         onto = scaled[None] if len(given.pairs) == 1 else scaled.T[:, :, None]
@@ -306,15 +282,16 @@ class LinearGaussian:
         fitted = (features * onto).sum(axis=0)
         left = given.squares - 2.0 * (features * given.products).sum(axis=0) + fitted
         left = np.maximum(left, 0.0)
+        sizes = features / self.widths(len(features))[:, None]
         if self.noise_scale is None and self.shared:
             shape, total = _SHAPE + 0.5 * given.number.sum(), self.noise_variance + left.sum()
             noise = np.full_like(noise, math.sqrt(0.5 * total / rng.standard_gamma(shape)))
         elif self.noise_scale is None:
-            total = self.noise_variance + left + (features**2).sum(axis=0) / scale**2
+            total = self.noise_variance + left + (sizes**2).sum(axis=0) / scale**2
             shape = _SHAPE + 0.5 * (given.number + len(features))
             noise = np.sqrt(0.5 * total / rng.standard_gamma(shape))
         if self.feature_scale is None:
-            size = ((features / (1.0 if self.shared else noise)) ** 2).sum()
+            size = ((sizes / (1.0 if self.shared else noise)) ** 2).sum()
             shape = _SHAPE + 0.5 * features.size
             scale = math.sqrt(0.5 * (self.feature_variance + size) / rng.standard_gamma(shape))
         return parameters._replace(noise_scale=noise, feature_scale=scale)
@@ -337,8 +314,8 @@ class LinearGaussian:
             features[free] = drawn[: np.count_nonzero(free)]
             background = drawn[-1] if self.background else background
         elif self.background:
-            background = spread * rng.standard_normal(dims)
-        put_known(self.known, features)
+            background = BACKGROUND_WIDTH * spread * rng.standard_normal(dims)
+        put_known(self.known_features, features)
         return parameters._replace(features=features, background=background)
 
     # Weighing
@@ -374,7 +351,7 @@ class LinearGaussian:
 
     def _log_marginal(self, given: Sums, parameters: GaussianParameters) -> float:
         root, half = self._posterior(given, parameters)
-        log_scale = len(given.products) * math.log(self.relative_scale(parameters))
+        log_scale = np.log(self.deviations(len(given.products), parameters)).sum()
         log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + log_scale
         log_det = np.broadcast_to(log_det, given.number.shape)
         noise = parameters.noise_scale

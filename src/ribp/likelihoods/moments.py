@@ -1,56 +1,81 @@
-"""Mean and variance of all that was seen, added up as `ribp.likelihoods.blocks` says.
+"""Number, mean and variance of what was seen in each column, added up block by block.
 
-Two passes: the mean, then squares around it. Blocks may be anywhere: `total` and `squares` are what
-each of them says.
+Two passes: the means, then squares around them. Sums over blocks are those of
+`ribp.likelihoods.blocks`, so that the answer is the same, bit for bit, wherever the blocks are:
+`totals` and `squares` are what each of them says.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.blocks import sum_blocks
 
-__all__ = ["MANY", "Moments", "Total", "moments", "squares", "total"]
+__all__ = ["MANY", "Moments", "Totals", "moments", "squares", "totals"]
 
 MANY = 50_000
 """Rows of which nobody makes a second array of doubles."""
 
 
-class Total(NamedTuple):
-    """What a block says of its entries."""
+class Totals(NamedTuple):
+    """What a block says of its columns."""
 
-    number: int
-    """How many were seen."""
-    value: float
-    """Their sum."""
+    number: FloatArray
+    """How many entries were seen in each, shape (dims,)."""
+    value: FloatArray
+    """Their sums."""
+
+    @classmethod
+    def none(cls, dims: int) -> Totals:
+        """Return the totals of no rows."""
+        return cls(np.zeros(dims), np.zeros(dims))
+
+    @property
+    def means(self) -> FloatArray:
+        """Of the columns; zero where nothing was seen."""
+        return self.value / np.maximum(self.number, 1.0)
 
 
 class Moments(NamedTuple):
-    """What was seen, in short."""
+    """What was seen of each column, in short; shape (dims,) each."""
 
-    mean: float
-    variance: float
+    number: FloatArray
+    """How many entries were seen."""
+    mean: FloatArray
+    """Zero where nothing was seen."""
+    variance: FloatArray
+
+    @property
+    def overall_mean(self) -> float:
+        """The mean of all that was seen."""
+        return float(self.number @ self.mean / max(self.number.sum(), 1.0))
 
 
-def total(data: Data) -> Total:
-    """Return number and sum of the entries seen in a block."""
-    number = data.values.size if data.complete else int(data.observed.sum())
-    return Total(number, float(data.values.sum()))
+def totals(data: Data) -> Totals:
+    """Return numbers and sums of the entries seen in a block."""
+    rows, dims = data.values.shape
+    number = np.full(dims, float(rows))
+    if not data.complete:
+        number = data.observed.sum(axis=0, dtype=np.float64)
+    return Totals(number, data.values.sum(axis=0))
 
 
-def squares(data: Data, mean: float) -> float:
-    """Return the sum of squares around the mean of the entries seen in a block."""
-    around = data.values - mean
-    seen = around if data.complete else around[data.observed]
-    return float((seen**2).sum())
+def squares(data: Data, means: FloatArray) -> FloatArray:
+    """Return sums of squares around the means of the entries seen in a block."""
+    around = data.values - means
+    if not data.complete:
+        around *= data.observed
+    return np.asarray(np.einsum("nd,nd->d", around, around))
 
 
 def moments(data: Data) -> Moments:
-    """Return mean and variance of data in memory; zero if nothing was seen."""
-    n_rows = len(data.values)
-    all_of_it = sum_blocks(lambda at: total(data.rows(at)), n_rows, 1, Total(0, 0.0))
-    number = max(all_of_it.number, 1)
-    mean = all_of_it.value / number
-    around = sum_blocks(lambda at: squares(data.rows(at), mean), n_rows, 1, 0.0)
-    return Moments(mean, around / number)
+    """Return the moments of data in memory."""
+    n_rows, dims = data.values.shape
+    all_of_it = sum_blocks(lambda at: totals(data.rows(at)), n_rows, 1, Totals.none(dims))
+    means = all_of_it.means
+    around = sum_blocks(lambda at: squares(data.rows(at), means), n_rows, 1, np.zeros(dims))
+    return Moments(all_of_it.number, means, around / np.maximum(all_of_it.number, 1.0))

@@ -115,12 +115,43 @@ class PoissonCounts:
                 "Replace zeros by small numbers such as 0.01.",
             )
 
+    # Units: a count has none
+
+    log_volume = 0.0
+
+    @property
+    def known_features(self) -> FloatArray:
+        """The features that are known, shape (known features, dims)."""
+        return np.array(self.known)
+
+    def standard(self, data: Data) -> Data:
+        """Return the counts themselves."""
+        return data
+
+    def standard_on_demand(self, data: Data) -> Data:
+        """Return the counts themselves."""
+        return data
+
+    def reported(self, parameters: PoissonParameters) -> PoissonParameters:
+        """Return the parameters themselves."""
+        return parameters
+
+    def standardised(self, parameters: PoissonParameters) -> PoissonParameters:
+        """Return the parameters themselves."""
+        return parameters
+
+    def row_log_volume(self, data: Data) -> FloatArray:
+        """Return zero for each row."""
+        return np.zeros(len(data.values))
+
+    # To begin with
+
     def first_guess(self, data: Data, n_features: int) -> PoissonParameters:
         """Return parameters of the size of the data."""
         means = np.maximum(_column_means(data), 1e-3)
         background = 0.1 * means if self.background else np.zeros_like(means)
         features = np.tile(means, (n_features, 1))
-        put_known(self.known, features)
+        put_known(self.known_features, features)
         return PoissonParameters(features, background, self.feature_scale or float(means.mean()))
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
@@ -135,7 +166,7 @@ class PoissonCounts:
         mean = self.feature_scale or self.prior_mean / float(rng.standard_gamma(_MEAN_SHAPE))
         background = self._gamma(rng, mean, np.zeros(dims), 0.0)
         features = self._gamma(rng, mean, np.zeros((n_features, dims)), 0.0)
-        put_known(self.known, features)
+        put_known(self.known_features, features)
         return PoissonParameters(features, background if self.background else np.zeros(dims), mean)
 
     def draw_data(
@@ -219,7 +250,7 @@ class PoissonCounts:
             rate = self.prior_mean + self.shape * float(known.sum())
             mean = rate / float(rng.standard_gamma(_MEAN_SHAPE + self.shape * known.size))
         features[~used] = self._gamma(rng, mean, np.zeros_like(features[~used]), 0.0)
-        put_known(self.known, features)
+        put_known(self.known_features, features)
         return PoissonParameters(features, background, mean)
 
     def _learned(self, used: BoolArray) -> BoolArray:

@@ -14,7 +14,7 @@ whose counts have a gap is never left on either side of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ __all__ = [
     "Work",
     "gaussian_sums",
     "gaussian_work",
+    "in_blocks",
     "law_sizes",
     "needs_whole_rows",
     "poisson_work",
@@ -235,10 +236,7 @@ def sweep_gaussian(
         seed, number, features, offset, noise_scale, prior, background=background, flips=flips,
         relocations=relocations,
     )  # fmt: skip
-    size, dims = rows.shape[1] + background, data.shape[1]
-    shapes = (size, size), (dims if observed.size else 0, size, size), (size, dims), dims, dims
-    nothing = GaussianSums(*map(np.zeros, shapes))
-    return _in_blocks(work, data, observed, which, rows, n_threads, nothing)
+    return in_blocks(work, _Arrays(data, observed), which, rows, n_threads)
 
 
 def sweep_poisson(
@@ -265,8 +263,7 @@ def sweep_poisson(
     """
     prior = RowPrior(theta, tables, whole, law_sizes(which, len(tables)))
     work = poisson_work(seed, number, features, offset, prior, flips=flips, relocations=relocations)
-    nothing = _no_counts(data.shape[1], len(features))
-    return _in_blocks(work, data, observed, which, rows, n_threads, nothing)
+    return in_blocks(work, _Arrays(data, observed), which, rows, n_threads)
 
 
 def split_poisson(
@@ -290,23 +287,33 @@ def split_poisson(
     return sum_blocks(work, len(rows), n_threads, _no_counts(data.shape[1], len(features)))
 
 
-def _in_blocks(
-    work: Work[T],
-    data: FloatArray,
-    observed: Mask,
-    which: IntArray,
-    rows: Rows,
-    n_threads: int,
-    nothing: T,
+class SomeRows(Protocol):
+    """Data of which rows are taken in standard units, as a `Data` has them."""
+
+    def rows(self, at: slice) -> tuple[FloatArray, Mask]:
+        """Return values and what of them is observed."""
+
+
+class _Arrays(NamedTuple):
+    values: FloatArray
+    observed: Mask
+
+    def rows(self, at: slice) -> tuple[FloatArray, Mask]:
+        return self.values[at], self.observed[at] if self.observed.size else self.observed
+
+
+def in_blocks(
+    work: Work[T], data: SomeRows, which: IntArray, rows: Rows, n_threads: int
 ) -> tuple[Rows, T]:
     """Return new rows and their sums, block by block."""
     new = rows.copy()
 
     def block(at: slice) -> T:
-        seen = observed[at] if observed.size else observed
-        return work(at.start, data[at], seen, which[at], new[at])
+        return work(at.start, *data.rows(at), which[at], new[at])
 
+    nothing = block(slice(0, 0)) if len(rows) == 0 else None
     total = sum_blocks(block, len(rows), n_threads, nothing)
+    assert total is not None
     return new, total
 
 

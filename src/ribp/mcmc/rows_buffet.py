@@ -36,8 +36,8 @@ def update(
         wide = np.ascontiguousarray(likelihood.with_background(rows))
         first = sweep(
             seed, state.number, first, scaled, data.observed, wide, rows.shape[1],
-            *summarise(scaled, wide.astype(np.float64), scale), state.mass, state.concentration,
-            scale**2,
+            *summarise(scaled, wide.astype(np.float64), scale * likelihood.widths(wide.shape[1])),
+            state.mass, state.concentration, scale**2,
         )  # fmt: skip
         rows = wide[:, : rows.shape[1]]
         room = max(room, rows.shape[1])

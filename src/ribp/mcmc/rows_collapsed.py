@@ -40,9 +40,12 @@ def gaussian(model: Model) -> LinearGaussian:
     return model.likelihood
 
 
-def summarise(scaled: FloatArray, rows: FloatArray, relative_scale: float) -> Summary:
-    """Return S, M' and M M' of complete data divided by its noise scales."""
-    precision = rows.T @ rows + np.eye(rows.shape[1]) / relative_scale**2
+def summarise(scaled: FloatArray, rows: FloatArray, deviations: FloatArray) -> Summary:
+    """Return S, M' and M M' of complete data divided by its noise scales.
+
+    Prior `deviations` of features are in units of the noise, shape (features,).
+    """
+    precision = rows.T @ rows + np.diag(deviations**-2.0)
     cov = np.linalg.inv(precision)
     cov = 0.5 * (cov + cov.T)
     mean = cov @ (rows.T @ scaled)
@@ -72,7 +75,8 @@ def update(
     likelihood = gaussian(model)
     scaled = filled(rng, data, state.rows, state.parameters)
     rows = likelihood.with_background(state.rows).copy()
-    summary = summarise(scaled, rows.astype(float), likelihood.relative_scale(state.parameters))
+    deviations = likelihood.deviations(rows.shape[1], state.parameters)
+    summary = summarise(scaled, rows.astype(float), deviations)
     kernel.sweep(
         seed,
         state.number,

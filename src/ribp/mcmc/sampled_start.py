@@ -63,12 +63,12 @@ class InMemory:
 
     def __init__(self, model: Model, data: Data, n_threads: int = 1) -> None:
         self.model, self.data, self.n_threads = model, data, n_threads
-        self.rows: Rows = np.zeros((len(data.values), model.n_features), np.int8)
+        self.rows: Rows = np.zeros((data.shape[0], model.n_features), np.int8)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and dims of the data."""
-        n_rows, n_dims = self.data.values.shape
+        n_rows, n_dims = self.data.shape
         return n_rows, n_dims
 
     def take(self, at: IntArray) -> Data:

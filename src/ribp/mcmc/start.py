@@ -45,12 +45,21 @@ from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.mcmc.growth import Buffet, annealed, grown
-from ribp.mcmc.rows_collapsed import gaussian, summarise
+from ribp.mcmc.rows_collapsed import Summary, gaussian, summarise
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 from ribp.symmetric import log_esp
 
-__all__ = ["Schedule", "Tick", "best_start", "from_rows", "no_tick"]
+__all__ = [
+    "Schedule",
+    "ScoredStart",
+    "Tick",
+    "best_start",
+    "from_rows",
+    "no_tick",
+    "price",
+    "scored_start",
+]
 
 _MOST_ROWS = 2000  # more rows are added when the start is made
 _SETTLING = 10  # sweeps before starts are compared
@@ -105,7 +114,26 @@ def best_start(
     tick: Tick = no_tick,
 ) -> State:
     """Return the best of several starts after a few sweeps: likely, with few features."""
-    best, highest = None, -math.inf
+    return scored_start(rng, model, data, n_starts, schedule, tick).state._replace(number=0)
+
+
+class ScoredStart(NamedTuple):
+    """A start, and its log joint less a price for each feature in use."""
+
+    state: State
+    score: float
+
+
+def scored_start(
+    rng: np.random.Generator,
+    model: Model,
+    data: Data,
+    n_starts: int,
+    schedule: Schedule = DEFAULT,
+    tick: Tick = no_tick,
+) -> ScoredStart:
+    """Return the best of several starts with its score."""
+    best: ScoredStart | None = None
     kinds = cycle(_kinds(model, schedule))
     integrated = isinstance(model.likelihood, LinearGaussian) and not model.likelihood.known
     update = gibbs.update if integrated else gibbs_rows.update
@@ -115,17 +143,17 @@ def best_start(
         for _ in range(_SETTLING):
             here()
             state, info = update(rng, seed, state, model, data)
-        value = info.log_joint - _price(data) * np.count_nonzero(state.rows.any(axis=0))
-        if best is None or value > highest:
-            best, highest = state, value
+        score = info.log_joint - price(data) * np.count_nonzero(state.rows.any(axis=0))
+        if best is None or score > best.score:
+            best = ScoredStart(state, score)
     assert best is not None
-    return best._replace(number=0)
+    return best
 
 
-def _price(data: Data) -> float:
+def price(data: Data) -> float:
     """Return what a feature in use must be worth."""
-    n_rows, dims = data.values.shape
-    return float(0.5 * dims * math.log(n_rows))
+    n_rows, dims = data.shape
+    return 0.5 * dims * math.log(max(n_rows, 2))
 
 
 def _kinds(model: Model, schedule: Schedule) -> list[Kind]:
@@ -287,14 +315,14 @@ class _Search:
         )
         scaled = _column_means(data, self.counts) / noise
         wide = self.likelihood.with_background(rows).copy()
-        summary = summarise(scaled[self.some], wide[self.some].astype(float), self.size / noise)
+        summary = self._summary(scaled[self.some], wide[self.some], noise)
         counts = np.where(rows.any(axis=1), 0, self.counts)
         kernel.fill(self.seed, self.number, scaled, wide, counts, *summary, self.log_odds)
         return np.ascontiguousarray(wide[:, : self.model.n_features])
 
     def _fill(self, at: IntArray, counts: IntArray, noise: float) -> None:
         scaled, rows = self.filled[at] / noise, self._wide(at)
-        summary = summarise(scaled, rows.astype(float), self.size / noise)
+        summary = self._summary(scaled, rows, noise)
         kernel.fill(self.seed, self.number, scaled, rows, counts, *summary, self.log_odds)
         self.rows[at] = rows[:, : self.model.n_features]
         self.number += 1
@@ -302,7 +330,7 @@ class _Search:
     def _sweep(self, at: IntArray, noise: float, laws: FloatArray, which: IntArray) -> None:
         self.tick()
         scaled, rows = self.filled[at] / noise, self._wide(at)
-        summary = summarise(scaled, rows.astype(float), self.size / noise)
+        summary = self._summary(scaled, rows, noise)
         self.log_odds = _popularity(self.rows[at])
         tables = laws - log_esp(self.log_odds)
         observed = self.observed[at] if self.observed.size else self.observed
@@ -313,15 +341,21 @@ class _Search:
         self.filled[at] = scaled * noise
         self.number += 1
 
+    def _summary(self, scaled: FloatArray, wide: Rows, noise: float) -> Summary:
+        deviations = self.likelihood.widths(wide.shape[1]) * (self.size / noise)
+        return summarise(scaled, wide.astype(float), deviations)
+
     def _wide(self, at: IntArray) -> Rows:
         return np.ascontiguousarray(self.likelihood.with_background(self.rows[at]))
 
     def _residual(self, at: IntArray, noise: float) -> float:
         """Return the standard deviation of residuals, corrected for the features fitted."""
         rows = self._wide(at)
-        rows = rows[:, rows.any(axis=0)].astype(float)
+        used = rows.any(axis=0)
+        deviations = self.likelihood.widths(used.size)[used] * (self.size / noise)
+        rows = rows[:, used].astype(float)
         squares = rows.T @ rows
-        precision = squares + np.eye(len(squares)) * (noise / self.size) ** 2
+        precision = squares + np.diag(deviations**-2.0)
         features = np.linalg.solve(precision, rows.T @ self.filled[at])
         left = max(at.size - float(np.trace(np.linalg.solve(precision, squares))), 1.0)
         total = float(((self.filled[at] - rows @ features) ** 2).sum())
@@ -359,7 +393,7 @@ def _popularity(rows: Rows) -> FloatArray:
 
 def _known_first(model: Model, data: Data, rows: Rows) -> Rows:
     """Return rows whose first features are those that resemble the known ones most."""
-    known = np.array(model.likelihood.known)
+    known = model.likelihood.known_features
     wide = np.column_stack([rows, np.ones(len(rows))]).astype(np.float64)
     precision = wide.T @ wide + np.eye(wide.shape[1])
     means = np.linalg.solve(precision, wide.T @ data.values)[: rows.shape[1]]

@@ -159,7 +159,7 @@ def _walk(
     """Yield place, rows and components of each draw."""
     for at, chain in enumerate(chains):
         for draw in range(kept.shape[1]):
-            yield (at, draw), kept.unpacked(chain, draw), kept.components[chain, draw]
+            yield (at, draw), kept.unpacked(chain, draw), kept.components[chain, draw] / kept.units
 
 
 def _best_draw(kept: Kept, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
@@ -167,7 +167,7 @@ def _best_draw(kept: Kept, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
     values = kept.log_joint[list(chains)]
     best = int(values.mean(axis=1).argmax())
     chain, draw = chains[best], int(values[best].argmax())
-    return kept.unpacked(chain, draw), kept.components[chain, draw]
+    return kept.unpacked(chain, draw), kept.components[chain, draw] / kept.units
 
 
 def _by_popularity(

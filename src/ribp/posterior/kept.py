@@ -41,6 +41,8 @@ class Kept(NamedTuple):
     """Which features some row has, shape (chains, draws, features)."""
     n_known: int = 0
     """So many features, the first ones, are known and keep their places."""
+    units: FloatArray | float = 1.0
+    """Spreads of the columns, shape (dims,): what components are measured by."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -62,6 +64,7 @@ class Kept(NamedTuple):
             self.numbers[at],
             self.active[:, at],
             self.n_known,
+            self.units,
         )
 
     def sampled(self) -> Kept:
@@ -76,6 +79,8 @@ def kept(tree: xr.DataTree) -> Kept:
     if numbers.size == 0:
         raise InputError("result", "must have at least one kept draw", "none", "Run it for longer.")
     at = np.searchsorted(tree.children["posterior"].dataset["draw"].to_numpy(), numbers)
+    likelihood = settings(tree)["likelihood"]
+    columns = likelihood.get("units")
     return Kept(
         array(tree, "features", "rows"),
         array(tree, "features", "components"),
@@ -83,7 +88,8 @@ def kept(tree: xr.DataTree) -> Kept:
         array(tree, "posterior", "log_joint")[:, at],
         np.asarray(numbers, dtype=np.int64),
         array(tree, "features", "active").astype(np.bool_),
-        len(settings(tree)["likelihood"].get("known", ())),
+        len(likelihood.get("known", ())),
+        1.0 if columns is None else np.array(columns["spread"]),
     )
 
 

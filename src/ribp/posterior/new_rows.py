@@ -73,6 +73,7 @@ def weigh_rows(
     """
     laws = draws.count_log_probs if count_log_probs is None else count_log_probs
     laws = np.broadcast_to(laws, (len(draws.parameters), *laws.shape[-2:]))
+    volume, data = likelihood.row_log_volume(data), likelihood.standard(data)
 
     def given(s: int) -> RowPosterior:
         return _given_draw(draws, s, laws[s], likelihood, data, which, options)
@@ -87,10 +88,10 @@ def weigh_rows(
     for one, weight in zip(found, weights, strict=True):
         probs += np.where(weight[:, None] > 0, weight[:, None] * one.probs, 0.0)
     return NewRows(
-        log_density - np.log(len(found)),
+        log_density - np.log(len(found)) - volume,
         np.sqrt(reduce(np.add, np.square(weights * errors))),
         np.clip(probs, 0.0, 1.0),  # weights add up to one but for rounding
-        by_draw,
+        by_draw - volume,
     )
 
 
@@ -105,7 +106,7 @@ def _given_draw(
 ) -> RowPosterior:
     """Return the rows given one draw; features that do not exist in it are off."""
     real = np.isfinite(draws.log_odds[s])
-    log_odds, given = draws.log_odds[s][real], draws.parameters[s]
+    log_odds, given = draws.log_odds[s][real], likelihood.standardised(draws.parameters[s])
     if len(laws):
         tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)
     else:  # a coin for each feature

@@ -2,8 +2,8 @@
 
 Features are those of the main mode (`modes`), in the order of `align`. For each: the share of rows
 that have it, its weight (the mean of the probability sigmoid(theta)), the length of its mean
-component, and its stability, the share of draws in which it is itself. Means of weights and
-components are over the draws in which some row has the feature.
+component in units of the spreads of the columns, and its stability, the share of draws in which it
+is itself. Means of weights and components are over the draws in which some row has the feature.
 
 How many features two rows share needs no names: `coactivation` is the mean of Z Z' over draws.
 """
@@ -43,7 +43,7 @@ class FeatureSummary(NamedTuple):
     weight: float
     """Mean of its probability."""
     size: float
-    """Length of its mean component."""
+    """Length of its mean component, every column in units of its spread."""
     stability: float
     """Share of draws in which it is itself."""
     chains: int
@@ -176,7 +176,7 @@ def _summaries(all_kept: Kept, alignment: Alignment) -> list[FeatureSummary]:
         FeatureSummary(
             float(popularity[i]),
             float(weight[i] / uses[i]),
-            float(np.linalg.norm(component[i] / uses[i])),
+            float(np.linalg.norm(component[i] / uses[i] / all_kept.units)),
             float(stability[:, i].mean()),
             int((stability[:, i] >= 0.5).sum()),
         )

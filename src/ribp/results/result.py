@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from ribp import checks
+from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError
@@ -69,6 +70,11 @@ class Result:
         """The model that was fitted."""
         laws = self._tree["laws"].dataset.get("law_of_row")
         return settings.model(self.settings, None if laws is None else laws.to_numpy())
+
+    @property
+    def background_choice(self) -> BackgroundChoice:
+        """Whether there is a background, and why."""
+        return settings.background_choice(self.settings)
 
     @property
     def n_chains(self) -> int:

@@ -20,7 +20,7 @@ from ribp.results.settings import from_json, has_learned_law, likelihood, model
 __all__ = ["KIND", "SCHEMA_VERSION", "problem"]
 
 KIND = "ribp result"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _TEXTS = ("ribp_version", "versions", "created", "settings", "warnings")
 _SAMPLES = ("chain", "draw")

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from ribp import checks
+from ribp.background_choice import BackgroundChoice
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
 from ribp.counts import Learned, RowCounts, parse
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.units import Units
 from ribp.model import Model
 from ribp.weight_priors import WEIGHT_PRIORS
 
@@ -29,6 +31,7 @@ __all__ = [
     "MOST_CHAINS",
     "MOST_FEATURES",
     "MOST_SWEEPS",
+    "background_choice",
     "checked",
     "describe",
     "from_json",
@@ -48,7 +51,7 @@ LIKELIHOODS: dict[str, type[AnyLikelihood]] = {
 
 _NEEDED = (
     "method", "likelihood", "n_features", "mass", "concentration", "weights", "laws",
-    "n_chains", "n_warmup", "n_draws", "thin", "seed", "n_rows", "n_dims",
+    "n_chains", "n_warmup", "n_draws", "thin", "seed", "n_rows", "n_dims", "background_choice",
 )  # fmt: skip
 
 
@@ -107,7 +110,21 @@ def checked(settings: Any) -> dict[str, Any]:
     if not isinstance(settings["seed"], list):
         raise InputError("settings['seed']", "must be a list", settings["seed"], "Correct it.")
     checks.seeds("settings['seed']", settings["seed"])
+    background_choice(settings)
     return settings
+
+
+def background_choice(settings: Mapping[str, Any]) -> BackgroundChoice:
+    """Return whether there is a background, and why."""
+    given = settings["background_choice"]
+    kinds = {"on": bool, "reason": str, "gain": float | int | None}
+    if (
+        not isinstance(given, dict)
+        or given.keys() != kinds.keys()
+        or not all(isinstance(given[name], kind) for name, kind in kinds.items())
+    ):
+        raise InputError("background_choice", f"must have {', '.join(kinds)}", given, "Correct it.")
+    return BackgroundChoice(**given)
 
 
 def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
@@ -118,21 +135,40 @@ def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
     kind = LIKELIHOODS[checks.one_of("likelihood", given["name"], LIKELIHOODS)]
     defaults = {field.name: field.default for field in fields(kind)}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if name != "name"}
+    known, columns = chosen.pop("known", ()), chosen.pop("units", None)
+    _check_rows("known", known)
     for name, value in chosen.items():
         _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
-    known = tuple(tuple(map(float, row)) for row in chosen.pop("known", ()))
-    return kind(**chosen, known=known)
+    if columns is not None and "units" in defaults:
+        chosen["units"] = _units(columns, settings["n_dims"])
+    return kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
+
+
+def _units(given: Any, n_dims: int) -> Units:
+    """Return the units of columns."""
+    names = [field.name for field in fields(Units)]
+    parts: list[Any] = [given.get(name) for name in names] if isinstance(given, dict) else []
+    _check_rows("units", parts)
+    if len(parts) != len(names) or any(len(part) != n_dims for part in parts):
+        raise InputError("units", f"must say {names} of {n_dims} columns", given, "Correct them.")
+    mean, spread, number = parts
+    if any(one <= 0 for one in spread) or any(one < 0 for one in number):
+        raise InputError("units", "must be positive", given, "Correct them.")
+    return Units(tuple(map(float, mean)), tuple(map(float, spread)), tuple(map(int, number)))
+
+
+def _check_rows(name: str, value: Any) -> None:
+    """Raise an `InputError` unless `value` is made of rows of numbers."""
+    rows: Any = value if isinstance(value, list | tuple) else [None]
+    if not all(isinstance(row, list | tuple) for row in rows) or not all(
+        isinstance(one, int | float) and math.isfinite(one) for row in rows for one in row
+    ):
+        raise InputError(name, "must be rows of numbers", value, "Correct it.")
 
 
 def _check_field(name: str, value: Any, default: Any) -> None:
     """Raise an `InputError` unless `value` is what a field with this default can hold."""
-    if isinstance(default, tuple):
-        rows: Any = value if isinstance(value, list | tuple) else [None]
-        if not all(isinstance(row, list | tuple) for row in rows) or not all(
-            isinstance(one, int | float) and math.isfinite(one) for row in rows for one in row
-        ):
-            raise InputError(name, "must be rows of numbers", value, "Correct it.")
-    elif isinstance(default, bool):
+    if isinstance(default, bool):
         if not isinstance(value, bool):
             raise InputError(name, "must be true or false", value, "Correct it.")
     elif not (default is None and value is None):

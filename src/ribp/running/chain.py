@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ribp.draws import ChainDraws, record, record_features, record_warmup
+from ribp.draws import ChainDraws, Recordable, record, record_features, record_warmup
 from ribp.likelihoods.base import Data
 from ribp.mcmc.start import Tick
 from ribp.rng import kernel_seed
@@ -77,11 +77,18 @@ class Chain:
         self.state = sampler.begin(self.rng, data, tick)
         self.seed = kernel_seed(self.rng)
 
+    def reported(self, sampler: Sampler, log_joint: float) -> tuple[Recordable, float]:
+        """Return what is shown of the state, and its log joint, in the units of the user."""
+        likelihood = sampler.model.likelihood
+        shown: Any = sampler.shown(self.state)  # a NamedTuple
+        shown = shown._replace(parameters=likelihood.reported(shown.parameters))
+        return shown, log_joint - likelihood.log_volume
+
     def sweep(self, sampler: Sampler, data: Data, plan: Plan) -> None:
         """Make a sweep and record it."""
         assert self.seed is not None
-        self.state, self.log_joint = sampler.sweep(self.rng, self.seed, self.state, data)
-        shown = sampler.shown(self.state)
+        self.state, log_joint = sampler.sweep(self.rng, self.seed, self.state, data)
+        shown, self.log_joint = self.reported(sampler, log_joint)
         if len(self.draws.warmup) < plan.n_warmup:
             self.draws.warmup.append(record_warmup(shown, self.log_joint))
             return

@@ -65,12 +65,12 @@ def estimate(sampler: Sampler, data: Data, plan: Plan, n_jobs: int) -> Estimate:
             state, _ = sampler.sweep(rng, np.uint64(0), state, data)
             times.append(time.perf_counter() - began)
     sweep = min(times)
-    search = _SEARCH_SWEEPS * min(1.0, _SEARCH_ROWS / len(data.values)) + 50
+    search = _SEARCH_SWEEPS * min(1.0, _SEARCH_ROWS / data.shape[0]) + 50
     rounds = -(-plan.n_chains // n_jobs)
     draw = sum(
         np.asarray(part).nbytes for part in record_features(sampler.shown(state), 0).values()
     )
     kept = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
-    running = min(n_jobs, plan.n_chains) * (2 * data.values.nbytes + 3 * draw)
-    n_bytes = data.values.nbytes + data.observed.nbytes + kept + running
+    running = min(n_jobs, plan.n_chains) * (2 * data.nbytes + 3 * draw)
+    n_bytes = data.nbytes + kept + running
     return Estimate(rounds * (plan.n_sweeps + search) * sweep, float(n_bytes), sweep)

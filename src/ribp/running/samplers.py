@@ -83,7 +83,7 @@ class Restricted:
 
     def begin(self, rng: np.random.Generator, data: Data, tick: Tick) -> State:
         """Return the best of several starts; with many rows, one found on some of them."""
-        if self.method == "gibbs-rows" and len(data.values) > sampled_start.SAMPLE:
+        if self.method == "gibbs-rows" and data.shape[0] > sampled_start.SAMPLE:
             return sampled_start.start_in_memory(
                 rng, self.model, data, self.n_starts, tick, self.n_threads
             )
@@ -91,7 +91,7 @@ class Restricted:
 
     def trial(self, rng: np.random.Generator, data: Data) -> State:
         """Return a draw of the prior."""
-        state = self.model.draw_prior(rng, data.values.shape[1])
+        state = self.model.draw_prior(rng, data.shape[1])
         return state._replace(
             parameters=self.model.likelihood.first_guess(data, self.model.n_features)
         )

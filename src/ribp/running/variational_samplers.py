@@ -52,7 +52,7 @@ def _trial(from_rows: Callable[..., Any]) -> Callable[..., Any]:
     """Return how to begin a method of the restricted buffet at rows of the prior."""
 
     def trial(rng: np.random.Generator, model: Model, data: Data) -> Any:
-        drawn = model.draw_prior(rng, data.values.shape[1])
+        drawn = model.draw_prior(rng, data.shape[1])
         guess = model.likelihood.first_guess(data, model.n_features)
         return from_rows(model, data, drawn.rows, drawn._replace(parameters=guess))
 
@@ -64,7 +64,7 @@ def _buffet_trial(weights: ibp_variational.Weights) -> Callable[..., Any]:
 
     def trial(rng: np.random.Generator, model: FiniteBuffetModel, data: Data) -> Any:
         size = model.n_features
-        rows = (rng.random((len(data.values), size)) < _SHARE).astype(np.int8)
+        rows = (rng.random((data.shape[0], size)) < _SHARE).astype(np.int8)
         guess = model.likelihood.first_guess(data, size)
         nothing = np.zeros((0, size + 1))
         state = State(rows, np.zeros(size), _SHARE * size, 1.0, nothing, guess)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.checks import IntArray
+from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.blocks import Tree
@@ -35,7 +35,7 @@ from ribp.model import Model
 from ribp.scale.cluster import PATIENCE, connect, distributed, n_workers, ready, versions
 from ribp.scale.in_process import Survey, spans, surveyed
 from ribp.scale.row_methods import Held, RowMethod, row_method
-from ribp.scale.shard import Found, Nodes, Packed, Shard, as_block
+from ribp.scale.shard import Found, Nodes, Packed, Shard, as_block, as_they_are
 from ribp.scale.source import ArraySource, Source
 from ribp.scale.tables import MemoryTable, Parts
 
@@ -48,12 +48,16 @@ _RENEW = 50  # sweeps after which rows are taken in and handed out again
 # What workers do
 
 
-def _shard(data: Any, span: tuple[int, int], whole: bool = False) -> Shard:
+def _shard(data: Any, span: tuple[int, int], whole: bool = False, likelihood: Any = None) -> Shard:
     """Return a shard of a source, or of an array that holds just its rows."""
-    threads = distributed().get_worker().state.nthreads
+    options = {
+        "whole": whole,
+        "standard": as_they_are if likelihood is None else likelihood.standard,
+        "n_threads": distributed().get_worker().state.nthreads,
+    }
     if isinstance(data, np.ndarray):
-        return Shard(ArraySource(data), *span, whole=whole, at=span[0], n_threads=threads)
-    return Shard(data, *span, whole=whole, n_threads=threads)
+        return Shard(ArraySource(data), *span, at=span[0], **options)
+    return Shard(data, *span, **options)
 
 
 def _look(expected: dict[str, str], data: Any, span: tuple[int, int]) -> Found:
@@ -61,8 +65,8 @@ def _look(expected: dict[str, str], data: Any, span: tuple[int, int]) -> Found:
     return _shard(data, span).look()
 
 
-def _squares(data: Any, span: tuple[int, int], whole: bool, mean: float) -> Nodes:
-    return _shard(data, span, whole).squares(mean)
+def _squares(data: Any, span: tuple[int, int], whole: bool, means: FloatArray) -> Nodes:
+    return _shard(data, span, whole).squares(means)
 
 
 def _take(data: Any, span: tuple[int, int], at: IntArray) -> Any:
@@ -74,11 +78,12 @@ def _fill(
     data: Any,
     span: tuple[int, int],
     whole: bool,
+    likelihood: Any,
     which: IntArray,
     order: Order,
 ) -> tuple[Held, Nodes]:
     ready(expected)
-    packed = _shard(data, span, whole).fill(order, which)
+    packed = _shard(data, span, whole, likelihood).fill(order, which)
     return Held(MemoryTable(packed), packed), []
 
 
@@ -87,24 +92,26 @@ def _sweep(
     data: Any,
     span: tuple[int, int],
     whole: bool,
+    likelihood: Any,
     which: IntArray,
     method: RowMethod,
     before: tuple[Held, Nodes],
     order: Any,
 ) -> tuple[Held, Nodes]:
     ready(expected)
-    return method.sweep(_shard(data, span, whole), order, which, before[0])
+    return method.sweep(_shard(data, span, whole, likelihood), order, which, before[0])
 
 
 def _log_terms(
     data: Any,
     span: tuple[int, int],
     whole: bool,
-    method: Any,
+    likelihood: Any,
     rows: tuple[Held, Nodes],
     parameters: Any,
 ) -> Nodes:
-    return _shard(data, span, whole).log_terms(parameters, method.likelihood, rows[0].packed)
+    shard = _shard(data, span, whole, likelihood)
+    return shard.log_terms(parameters, likelihood, rows[0].packed)
 
 
 def _nodes(rows: tuple[Held, Nodes]) -> Nodes:
@@ -174,6 +181,8 @@ class DaskKeeper:
         self._spans = spans(shape[0], n_shards or found)
         self._data = list(place(self._spans))
         self._whole, self.width = False, 0
+        self._standard: Callable[[Data], Data] = as_they_are
+        self._likelihood: Any = None
         self._rows: list[Any] = []
         self._asked: list[Any] = []
         self._since = 0
@@ -225,16 +234,20 @@ class DaskKeeper:
         """Look at all data once."""
         found = self._ask(_look, lambda at: (self._versions, self._data[at], self._spans[at]))
 
-        def squares(whole: bool, mean: float) -> list[Nodes]:
+        def squares(whole: bool, means: FloatArray) -> list[Nodes]:
             self._whole = whole
-            return self._ask(_squares, lambda at: (self._data[at], self._spans[at], whole, mean))
+            return self._ask(_squares, lambda at: (self._data[at], self._spans[at], whole, means))
 
         return surveyed(self.shape, found, squares)
 
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
         parts = self._ask(_take, lambda n: (self._data[n], self._spans[n], at))
-        return as_block(np.concatenate(parts), self._whole)
+        return self._standard(as_block(np.concatenate(parts), self._whole))
+
+    def use_units(self, likelihood: Any) -> None:
+        """Give data in the standard units of a likelihood from now on."""
+        self._standard, self._likelihood = likelihood.standard, self._everywhere(likelihood)
 
     # Rows
 
@@ -306,14 +319,14 @@ class DaskKeeper:
         sent = self._sent(parameters)
         nodes = self._ask(
             _log_terms,
-            lambda at: (*self._given(at)[1:], self._method, self._rows[at], sent),
+            lambda at: (*self._given(at)[1:], self._rows[at], sent),
         )
         return float(Tree(node for part in nodes for node in part).total(0.0))
 
     # Parts
 
     def _given(self, at: int) -> tuple[Any, ...]:
-        return self._versions, self._data[at], self._spans[at], self._whole
+        return self._versions, self._data[at], self._spans[at], self._whole, self._likelihood
 
     def _submit(self, work: Callable[..., Any], *given: Any) -> Any:
         return self.client.submit(work, *given, pure=False)

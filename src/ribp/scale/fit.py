@@ -14,8 +14,15 @@ from typing import Any
 import numpy as np
 
 from ribp import checks
+from ribp.background_choice import (
+    BackgroundChoice,
+    asked_for,
+    choose_background,
+    with_background,
+)
+from ribp.checks import IntArray
 from ribp.errors import InputError
-from ribp.fitting import Names, Run, pilot, planned, read_stored, with_room
+from ribp.fitting import CHOICE, Names, Run, pilot, planned, read_stored, searching, with_room
 from ribp.likelihoods import PoissonCounts
 from ribp.mcmc import sampled_start
 from ribp.model import Model
@@ -59,6 +66,7 @@ def fit(
     method: str = "gibbs-rows",
     *,
     grow: bool = False,
+    choose: bool = False,
     n_chains: int = 4,
     n_warmup: int = 500,
     n_draws: int = 500,
@@ -81,16 +89,21 @@ def fit(
         "gibbs-rows" or "structured".
     """
     plan = planned(n_chains, n_warmup, n_draws, thin, seed)
-    check(model, keeper, survey, method)
+    check(with_background(model, True) if choose else model, keeper, survey, method)
     folder = None if checkpoint is None else RowsCheckpoint(checkpoint)
     if folder:
         folder.check_free()
     with progress_shown(progress, plan.n_chains) as shown:
+        choice = asked_for(model.likelihood.background)
+        if choose:
+            choice = _choice(model, keeper, plan, shown)
+            model = with_background(model, choice.on)
+        keeper.use_units(model.likelihood)
         if grow:
             model = _with_room(model, keeper, method, plan, shown)
         if thin == "auto":
             plan = replace(plan, thin=thinning(plan, model.n_features, survey.shape))
-        run = _run(model, method, keeper, survey, plan, dim_names, row_names)
+        run = _run(model, method, keeper, survey, plan, choice, dim_names, row_names)
         if folder:
             run.write_settings(folder)
         keeper.begin(model, method)
@@ -110,11 +123,12 @@ def resume(
     stored = read_stored(folder, survey.digest, n_draws)
     assert isinstance(stored.model, Model)
     run = _run(
-        stored.model, stored.method, keeper, survey, stored.plan, stored.dim_names,
-        stored.row_names,
+        stored.model, stored.method, keeper, survey, stored.plan, stored.choice,
+        stored.dim_names, stored.row_names,
     )  # fmt: skip
     if n_draws is not None:
         run.write_settings(folder)
+    keeper.use_units(stored.model.likelihood)
     keeper.begin(stored.model, stored.method)
     chains = _chains(stored.plan, keeper)
     for chain in chains:
@@ -135,12 +149,13 @@ def _run(
     keeper: Keeper,
     survey: Survey,
     plan: Plan,
+    choice: BackgroundChoice,
     dim_names: Names,
     row_names: Names,
 ) -> Run:
     return Run(
         model, method, plan, elsewhere(method, model), keeper, survey.shape,
-        lambda: survey.digest, 1, dim_names, row_names,
+        lambda: survey.digest, 1, choice, dim_names, row_names,
     )  # fmt: skip
 
 
@@ -148,11 +163,21 @@ def _chains(plan: Plan, keeper: Keeper) -> list[ElsewhereChain]:
     return [ElsewhereChain(chain.number, chain.rng, keeper=keeper) for chain in new_chains(plan)]
 
 
+def _choice(model: Model, keeper: Keeper, plan: Plan, shown: Progress) -> BackgroundChoice:
+    rng = pilot(plan, CHOICE)
+    some = _some(rng, keeper.shape[0])
+    with one_blas_thread():
+        return choose_background(rng, model.on_rows(some), keeper.take(some), searching(shown))
+
+
+def _some(rng: np.random.Generator, n_rows: int) -> IntArray:
+    """Return the rows of a search before all chains."""
+    return sampled_start.sample(rng, n_rows) if n_rows > sampled_start.SAMPLE else np.arange(n_rows)
+
+
 def _with_room(model: Model, keeper: Keeper, method: str, plan: Plan, shown: Progress) -> Model:
-    rng, n_rows = pilot(plan), keeper.shape[0]
-    some = np.arange(n_rows)
-    if n_rows > sampled_start.SAMPLE:
-        some = sampled_start.sample(rng, n_rows)
+    rng = pilot(plan)
+    some = _some(rng, keeper.shape[0])
     with one_blas_thread():
         small = with_room(rng, model.on_rows(some), keeper.take(some), method, shown)
     return replace(model, n_features=small.n_features)

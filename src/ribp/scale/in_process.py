@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.base import Data, Likelihood
 from ribp.likelihoods.blocks import Tree
-from ribp.likelihoods.moments import Moments, Total
+from ribp.likelihoods.moments import Moments, Totals
 from ribp.mcmc.gibbs_rows import Order
 from ribp.model import Model
 from ribp.scale.row_methods import Held, row_method
@@ -55,6 +55,9 @@ class Keeper(Protocol):
 
     def survey(self) -> Survey:
         """Look at all data once; every other method comes after it."""
+
+    def use_units(self, likelihood: Likelihood[Any]) -> None:
+        """Give data in the standard units of a likelihood from now on."""
 
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
@@ -99,16 +102,14 @@ def spans(n_rows: int, n_shards: int) -> list[tuple[int, int]]:
 
 
 def surveyed(shape: tuple[int, int], found: Sequence[Found], squares: Any) -> Survey:
-    """Return what shards have found, together; `squares` asks them for squares around a mean."""
+    """Return what shards have found, together; `squares` asks them for squares around means."""
     whole = all(part.complete for part in found)
-    sums = Tree(node for part in found for node in part.totals).total(Total(0, 0.0))
-    number = max(sums.number, 1)
-    mean = sums.value / number
-    around = Tree(node for nodes in squares(whole, mean) for node in nodes).total(0.0)
+    sums: Totals = Tree(node for part in found for node in part.totals).total(None)
+    around = Tree(node for nodes in squares(whole, sums.means) for node in nodes).total(None)
     digest = hashlib.sha256(repr(shape).encode())
     for part in found:
         digest.update("".join(part.digests).encode())
-    moments = Moments(mean, around / number)
+    moments = Moments(sums.number, sums.means, around / np.maximum(sums.number, 1.0))
     return Survey(shape, whole, all(p.counts for p in found), moments, digest.hexdigest())
 
 
@@ -148,10 +149,10 @@ class InProcess:
     def survey(self) -> Survey:
         """Look at all data once."""
 
-        def squares(whole: bool, mean: float) -> list[Nodes]:
+        def squares(whole: bool, means: FloatArray) -> list[Nodes]:
             for shard in self._shards:
                 shard.whole = whole
-            return [shard.squares(mean) for shard in self._shards]
+            return [shard.squares(means) for shard in self._shards]
 
         return surveyed(self.shape, [shard.look() for shard in self._shards], squares)
 
@@ -175,7 +176,13 @@ class InProcess:
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
         parts: list[FloatArray] = [shard.take(at) for shard in self._shards]
-        return as_block(np.concatenate(parts), self._shards[0].whole)
+        first = self._shards[0]
+        return first.standard(as_block(np.concatenate(parts), first.whole))
+
+    def use_units(self, likelihood: Likelihood[Any]) -> None:
+        """Give data in the standard units of a likelihood from now on."""
+        for shard in self._shards:
+            shard.standard = likelihood.standard
 
     def fill(self, order: Order) -> None:
         """Give every row features that suit it, to begin with."""

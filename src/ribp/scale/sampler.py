@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.draws import pack_rows, record, record_features, record_warmup
+from ribp.draws import Recordable, pack_rows, record, record_features, record_warmup
 from ribp.mcmc import gibbs_rows, sampled_start
 from ribp.mcmc.start import Tick, best_start
 from ribp.model import Model, State, Tally
@@ -153,12 +153,12 @@ class ElsewhereChain(Chain):
             size = self.keeper.shape[0], self.keeper.width
             self.keeper.load(Stored(self.waiting, size))
             self.waiting = None
-        found, self.log_joint = sampler.sweep(self.rng, self.seed, self.state, self.keeper)
+        found, log_joint = sampler.sweep(self.rng, self.seed, self.state, self.keeper)
         self.state, tally = found
-        self._record(sampler, tally, plan)
+        shown, self.log_joint = self.reported(sampler, log_joint)
+        self._record(sampler, shown, tally, plan)
 
-    def _record(self, sampler: Any, tally: Tally, plan: Plan) -> None:
-        state = sampler.shown(self.state)
+    def _record(self, sampler: Any, state: Recordable, tally: Tally, plan: Plan) -> None:
         used = {"active_features": int(np.count_nonzero(tally.sizes))}
         if len(self.draws.warmup) < plan.n_warmup:
             self.draws.warmup.append(record_warmup(state, self.log_joint) | used)

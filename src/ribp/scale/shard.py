@@ -28,14 +28,14 @@ from ribp.errors import InputError, StorageError
 from ribp.likelihoods.base import Data, Likelihood, complete
 from ribp.likelihoods.blocks import BLOCK, Tree, in_order
 from ribp.likelihoods.first_rows import first_rows
-from ribp.likelihoods.moments import squares, total
+from ribp.likelihoods.moments import squares, totals
 from ribp.likelihoods.poisson import MOST_COUNT
 from ribp.mcmc.gibbs_rows import Order, Swept
 from ribp.model import Tally
 from ribp.scale.source import Source
 from ribp.variational.structured_rows import GROUP
 
-__all__ = ["GROUP", "Found", "Nodes", "Packed", "Shard", "as_block"]
+__all__ = ["GROUP", "Found", "Nodes", "Packed", "Shard", "as_block", "as_they_are"]
 
 Nodes = list[tuple[int, int, Any]]
 Packed = NDArray[np.uint8]
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     digests: list[str]
     """Fingerprints of groups of rows."""
     totals: Nodes
-    """Number and sum of the entries seen."""
+    """Number and sum of the entries seen in each column."""
 
 
 def as_block(values: FloatArray, whole: bool) -> Data:
@@ -60,6 +60,11 @@ def as_block(values: FloatArray, whole: bool) -> Data:
         return complete(values)
     observed = ~np.isnan(values)
     return Data(np.where(observed, values, 0.0), observed)
+
+
+def as_they_are(data: Data) -> Data:
+    """Return data in the units of the user."""
+    return data
 
 
 class Shard:
@@ -75,6 +80,8 @@ class Shard:
         Whether nothing is missing in any row of the run.
     at
         The row of the run with which the source begins.
+    standard
+        Brings data to standard units.
     n_threads
         The answers do not depend on it.
     """
@@ -87,10 +94,11 @@ class Shard:
         *,
         whole: bool = False,
         at: int = 0,
+        standard: Callable[[Data], Data] = as_they_are,
         n_threads: int = 1,
     ) -> None:
         self.source, self.start, self.stop, self.at = source, start, stop, at
-        self.whole, self.n_threads = whole, n_threads
+        self.whole, self.standard, self.n_threads = whole, standard, n_threads
 
     # A first look
 
@@ -120,14 +128,14 @@ class Shard:
         data = as_block(values, bool(seen.all()))
         digest = hashlib.sha256(values.data).hexdigest()
         nodes = [
-            (0, (start + at) // BLOCK, total(data.rows(slice(at, at + BLOCK))))
+            (0, (start + at) // BLOCK, totals(data.rows(slice(at, at + BLOCK))))
             for at in range(0, stop - start, BLOCK)
         ]
         return Found(bool(seen.all()), counts, [digest], Tree(nodes).nodes)
 
-    def squares(self, mean: float) -> Nodes:
-        """Return sums of squares around the mean."""
-        return self._summed(lambda first, data: squares(data, mean))
+    def squares(self, means: FloatArray) -> Nodes:
+        """Return sums of squares around the means of the columns."""
+        return self._summed(lambda first, data: squares(data, means))
 
     def take(self, at: IntArray) -> FloatArray:
         """Return the data of those of these rows that are here, NaN where missing."""
@@ -182,8 +190,11 @@ class Shard:
     # Parts
 
     def data(self, start: int, stop: int) -> Data:
-        """Return the data of some rows; they last until this thread reads again."""
-        return as_block(self._read(start, stop), self.whole)
+        """Return the data of some rows in standard units, once those are known.
+
+        They last until this thread reads again.
+        """
+        return self.standard(as_block(self._read(start, stop), self.whole))
 
     def _read(self, start: int, stop: int) -> FloatArray:
         return self.source.read(start - self.at, stop - self.at)

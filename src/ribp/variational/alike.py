@@ -68,17 +68,18 @@ def _kinds(keys: NDArray[np.generic]) -> Alike:
 
 def _table(data: Data, which: IntArray, at: IntArray | slice) -> NDArray[np.uint64]:
     """Return the bits of some rows: entries, laws, and what was observed."""
-    parts = [np.ascontiguousarray(data.values[at]).view(np.uint64)]
+    here = data.rows(at)
+    parts = [np.ascontiguousarray(here.values).view(np.uint64)]
     parts.append(which[at, None].astype(np.uint64))
-    if not data.complete:
-        parts.append(data.observed[at].astype(np.uint64))
+    if not here.complete:
+        parts.append(here.observed.astype(np.uint64))
     return np.hstack(parts)
 
 
 def _keys(data: Data, which: IntArray) -> NDArray[np.uint64]:
     """Return h of every row."""
     keys = np.empty(which.size, np.uint64)
-    width = data.values.shape[1] * (1 if data.complete else 2) + 1
+    width = data.shape[1] * (1 if data.complete else 2) + 1
     random = np.random.default_rng(0).integers(2**63, size=width, dtype=np.uint64)
     odd = np.uint64(2) * random + np.uint64(1)
     for start in range(0, which.size, _AT_ONCE):

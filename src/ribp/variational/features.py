@@ -11,6 +11,9 @@ With r_d = sum x^2 - 2 m_d . products_d + m_d' P_d m_d, the residual of the mean
     E log p(X | Z, A) = -sum_d [N_d log(2 pi s_d^2) + r_d/s_d^2 + tr(P_d C_d)]/2,
     KL(q(A) | p(A))   = sum_d [tr(C_d)/t^2 + |m_d|^2/(t s_d)^2 - I - log det C_d + 2 I log t]/2.
 
+The prior of the background is ten times as wide: wherever t stands with a feature, t times its
+width (`LinearGaussian.widths`) is meant, and C_ii and m_i below are those divided by the width.
+
 The best q(A) is C_d = (P_d + t^-2)^{-1}, m_d = C_d products_d. Independent features have a diagonal
 C_d = 1/(P_ii + t^-2), and means that are improved one at a time.
 
@@ -120,9 +123,9 @@ class RowTerms(NamedTuple):
         return RowTerms(power * self.linear, power * self.gram, power * self.own, self.place)
 
 
-def prior_factor(n_features: int, dims: int, t: float) -> FeatureFactor:
-    """Return the prior as a factor."""
-    return FeatureFactor(np.zeros((n_features, dims)), np.eye(n_features)[None] * t**2)
+def prior_factor(dims: int, t: FloatArray) -> FeatureFactor:
+    """Return the prior as a factor; t are the deviations of features in units of the noise."""
+    return FeatureFactor(np.zeros((t.size, dims)), np.diag(t**2)[None])
 
 
 def row_sums(
@@ -257,7 +260,7 @@ def _few(observed: BoolArray) -> bool:
 
 
 def update_features(
-    sums: RowSums, factor: FeatureFactor, noise_scale: FloatArray, t: float, full: bool
+    sums: RowSums, factor: FeatureFactor, noise_scale: FloatArray, t: FloatArray, full: bool
 ) -> FeatureFactor:
     """Return a better q(A): the best there is, or one pass over independent features.
 
@@ -266,14 +269,14 @@ def update_features(
     """
     features = len(sums.products)
     if full:
-        precision = sums.pairs + np.eye(features) / t**2
+        precision = sums.pairs + np.diag(t**-2.0)
         covariance = np.linalg.inv(precision)
         covariance = 0.5 * (covariance + covariance.transpose(0, 2, 1))
         onto = sums.products if len(precision) == 1 else sums.products.T[:, :, None]
         mean = np.linalg.solve(precision, onto)
         mean = mean[0] if len(precision) == 1 else mean[:, :, 0].T
         return FeatureFactor(np.ascontiguousarray(mean), covariance)
-    variance = 1.0 / (np.diagonal(sums.pairs, axis1=1, axis2=2) + t**-2)  # (1 or dims, features)
+    variance = 1.0 / (np.diagonal(sums.pairs, axis1=1, axis2=2) + t**-2.0)  # (1 or dims, features)
     mean = factor.mean.copy()
     for i in range(features):
         onto = sums.pairs[:, i, :]
@@ -290,14 +293,14 @@ def expected_log_likelihood(sums: RowSums, factor: FeatureFactor, noise_scale: F
     return float(-log_noise - 0.5 * (_residual(sums, factor) / noise_scale**2).sum() - 0.5 * total)
 
 
-def feature_divergence(factor: FeatureFactor, noise_scale: FloatArray, t: float) -> float:
+def feature_divergence(factor: FeatureFactor, noise_scale: FloatArray, t: FloatArray) -> float:
     """Return KL(q(A) | p(A))."""
     features, dims = factor.mean.shape
     each = dims / len(factor.covariance)
     log_det = np.linalg.slogdet(factor.covariance)[1].sum() * each
-    size = _traces(factor, dims) + ((factor.mean / noise_scale) ** 2).sum()
-    flat = features * dims * (1.0 - 2.0 * math.log(t))
-    return float(0.5 * (size / t**2 - flat - log_det))
+    size = _traces(factor, t) + ((factor.mean / noise_scale / t[:, None]) ** 2).sum()
+    flat = dims * (features - 2.0 * np.log(t).sum())
+    return float(0.5 * (size - flat - log_det))
 
 
 def update_scales(
@@ -309,7 +312,8 @@ def update_scales(
     """Return the scales that are learned at their best points, and the mean features."""
     noise, scale = parameters.noise_scale, parameters.feature_scale
     features, dims = factor.mean.shape
-    traces = _traces(factor, dims)
+    widths = likelihood.widths(features)
+    traces, means = _traces(factor, widths), factor.mean / widths[:, None]
     left = np.maximum(_residual(sums, factor), 0.0)
     if likelihood.noise_scale is None and likelihood.shared:
         total = likelihood.noise_variance + float(left.sum())
@@ -319,11 +323,11 @@ def update_scales(
         variance = total / (half + root) if half > 0 else (root - half) / bend
         noise = np.full_like(noise, math.sqrt(variance))
     elif likelihood.noise_scale is None:
-        total_d = likelihood.noise_variance + left + (factor.mean**2).sum(axis=0) / scale**2
+        total_d = likelihood.noise_variance + left + (means**2).sum(axis=0) / scale**2
         noise = np.sqrt(0.5 * total_d / (_SHAPE + 0.5 * sums.number))
     if likelihood.feature_scale is None:
         unit = noise[0] if likelihood.shared else 1.0
-        size = traces * unit**2 + ((factor.mean / (noise / unit)) ** 2).sum()
+        size = traces * unit**2 + ((means / (noise / unit)) ** 2).sum()
         shape = _SHAPE + 0.5 * features * dims
         scale = math.sqrt(0.5 * (likelihood.feature_variance + size) / shape)
     return with_means(likelihood, factor.mean, parameters._replace(
@@ -368,7 +372,7 @@ def _residual(sums: RowSums, factor: FeatureFactor) -> FloatArray:
     return np.asarray(sums.squares - (mean * (2.0 * sums.products - onto)).sum(axis=0))
 
 
-def _traces(factor: FeatureFactor, dims: int) -> float:
-    """Return sum_d tr C_d."""
-    trace = np.trace(factor.covariance, axis1=1, axis2=2).sum()
-    return float(trace * (dims / len(factor.covariance)))
+def _traces(factor: FeatureFactor, widths: FloatArray) -> float:
+    """Return sum_d tr C_d, every feature divided by its width."""
+    trace = (np.diagonal(factor.covariance, axis1=1, axis2=2) / widths**2).sum()
+    return float(trace * (factor.mean.shape[1] / len(factor.covariance)))

@@ -169,7 +169,7 @@ def improve_features(
     parameters: GaussianParameters,
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return a better q(A), features independent, and the scales that are best given it."""
-    t = likelihood.relative_scale(parameters)
+    t = likelihood.deviations(len(sums.products), parameters)
     features = update_features(sums, features, parameters.noise_scale, t, full=False)
     return features, update_scales(likelihood, sums, features, parameters)
 
@@ -179,8 +179,8 @@ def first_features(
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return q(A) and scales given rows."""
     sums = all_sums(likelihood, data, nu)
-    t, noise = likelihood.relative_scale(parameters), parameters.noise_scale
-    factor = prior_factor(len(sums.products), noise.size, t)
+    t, noise = likelihood.deviations(len(sums.products), parameters), parameters.noise_scale
+    factor = prior_factor(noise.size, t)
     factor = update_features(sums, factor, noise, t, full=True)
     return improve_features(likelihood, sums, factor, parameters)
 
@@ -194,7 +194,8 @@ def data_bound(
     """Return what data, features and scales add to the bound."""
     noise = parameters.noise_scale
     value = expected_log_likelihood(sums, features, noise)
-    value -= feature_divergence(features, noise, likelihood.relative_scale(parameters))
+    t = likelihood.deviations(len(features.mean), parameters)
+    value -= feature_divergence(features, noise, t)
     return value + likelihood.scales_log_prior(parameters)
 
 

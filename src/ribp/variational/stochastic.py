@@ -171,7 +171,7 @@ def update(
     """Make a pass over the data, and find q of every row if it changed little; nothing at rest."""
     if state.at_rest:
         return state, StochasticInfo(state.bound, 0.0)
-    before, n_rows = state, len(data.values)
+    before, n_rows = state, data.shape[0]
     rows, whole = np.zeros((n_rows, model.n_features), np.int8), None
     n_batches = max(1, round(n_rows / plan.batch))
     for place, chosen in enumerate(np.array_split(rng.permutation(n_rows), n_batches)):
@@ -205,7 +205,7 @@ def use_batch(
 ) -> tuple[StochasticState, Swept]:
     """Find q of some rows, and update everything else with what they say."""
     swept = _fresh_rows(_given(state, model), model, data, at, plan.powers, n_threads, _SHARE)
-    rho, totals = plan.step(state.n_updates), swept.totals.scaled(len(data.values) / at.size)
+    rho, totals = plan.step(state.n_updates), swept.totals.scaled(data.shape[0] / at.size)
     both = zip(state.sums, totals.sums, strict=True)
     sums = RowSums(*(_towards(old, new, rho) for old, new in both))
     law_counts = _towards(state.law_counts, totals.law_counts, rho)
@@ -228,7 +228,7 @@ def _with_seed(
 
     Until the weights change again it can show what it is good for.
     """
-    in_use = state.sizes * len(data.values) > _HARDLY * len(model.counts.index)
+    in_use = state.sizes * data.shape[0] > _HARDLY * len(model.counts.index)
     if in_use.all() or not in_use.any():
         return state
     likelihood, parameters = gaussian(model), state.parameters
@@ -253,7 +253,7 @@ def start(
     rng: np.random.Generator, model: Model, data: Data, tick: Tick = no_tick, n_starts: int = 5
 ) -> StochasticState:
     """Return a state found on some of the rows."""
-    n_rows = len(data.values)
+    n_rows = data.shape[0]
     some = np.sort(rng.permutation(n_rows)[:_MOST_ROWS])
     state = searched(rng, model.on_rows(some), data.rows(some), tick, n_starts)
     return from_structured(state, model, data, some)
@@ -273,7 +273,7 @@ def from_structured(
     state: StructuredState, model: Model, data: Data, rows: IntArray | None = None
 ) -> StochasticState:
     """Return a state with the features of a `StructuredState` of all rows, or of those given."""
-    n_rows = len(data.values)
+    n_rows = data.shape[0]
     at = np.arange(n_rows) if rows is None else rows
     width, scale = count_width(model), n_rows / at.size
     law_counts = scale * law_counts_of(model, state, at)
@@ -317,7 +317,7 @@ def estimated_bound(
     It would be unbiased if learned laws knew their counts, which are those of the running average.
     """
     swept = _fresh_rows(_given(state, model), model, data, rows, powers, n_threads)
-    totals = swept.totals.scaled(len(data.values) / rows.size)
+    totals = swept.totals.scaled(data.shape[0] / rows.size)
     return evaluate(
         model, state.features, state.parameters, weights_of(state), state.law_counts, totals
     )
@@ -343,15 +343,15 @@ def _settled(
 
 def resting(rng: np.random.Generator, model: Model, data: Data) -> StochasticState:
     """Return a state at rest at the prior, to see how long a draw takes."""
-    drawn = model.draw_prior(rng, data.values.shape[1])
+    drawn = model.draw_prior(rng, data.shape[1])
     guess = model.likelihood.first_guess(data, model.n_features)
-    some = np.arange(min(len(data.values), _SHARE))
+    some = np.arange(min(data.shape[0], _SHARE))
     part, here = model.on_rows(some), data.rows(some)
     first = structured.from_rows(part, here, drawn.rows[some], drawn._replace(parameters=guess))
     state = from_structured(first, model, data, some)
     terms = _given(state, model).tables[:, : count_width(model)]
     return state._replace(
-        row_log_odds=np.repeat(state.log_odds[None], len(data.values), axis=0),
+        row_log_odds=np.repeat(state.log_odds[None], data.shape[0], axis=0),
         count_terms=terms[model.counts.index],
     )
 
@@ -390,7 +390,7 @@ def _all_rows(
     state: StochasticState, model: Model, data: Data, powers: Sequence[float], n_threads: int
 ) -> tuple[StructuredState, Totals]:
     """Return q of every row, found some rows at a time, and their totals."""
-    given, n_rows = _given(state, model), len(data.values)
+    given, n_rows = _given(state, model), data.shape[0]
     lam, nu = (np.empty((n_rows, model.n_features)) for _ in range(2))
     terms, totals = np.empty((n_rows, count_width(model))), None
     for first in range(0, n_rows, _CHUNK):

@@ -15,7 +15,6 @@ Between updates of the weights q(Z) does not depend on theta: it stays what it i
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -108,7 +107,7 @@ def from_rows(model: Model, data: Data, rows: Rows, state: State) -> StructuredS
         kinds = alike(data, model.counts.index)
         lean = kinds.spread(kinds.firsts(lean))
     n_features = model.n_features + model.likelihood.background
-    factor = feature_part.prior_factor(n_features, data.values.shape[1], 1.0)
+    factor = feature_part.prior_factor(data.shape[1], np.ones(n_features))
     empty = StructuredState(
         lean, tables[model.counts.index, : count_width(model)], rows.astype(np.float64), factor,
         state.parameters, state.log_odds, state.mass, state.concentration, law_counts, -np.inf,
@@ -257,10 +256,14 @@ def improve_features(
     parameters: GaussianParameters,
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return the best q(A), then better scales, then the q(A) that is best for these."""
-    renew = partial(feature_part.update_features, sums, full=True)
-    factor = renew(factor, parameters.noise_scale, likelihood.relative_scale(parameters))
+
+    def renewed() -> FeatureFactor:
+        t = likelihood.deviations(len(sums.products), parameters)
+        return feature_part.update_features(sums, factor, parameters.noise_scale, t, full=True)
+
+    factor = renewed()
     parameters = feature_part.update_scales(likelihood, sums, factor, parameters)
-    factor = renew(factor, parameters.noise_scale, likelihood.relative_scale(parameters))
+    factor = renewed()
     return factor, feature_part.with_means(likelihood, factor.mean, parameters)
 
 
@@ -274,7 +277,7 @@ def evaluate(
 ) -> float:
     """Return the bound of rows with these totals, q(f) being Dirichlet(base + law_counts)."""
     likelihood, noise = gaussian(model), parameters.noise_scale
-    t = likelihood.relative_scale(parameters)
+    t = likelihood.deviations(len(factor.mean), parameters)
     tables = count_tables(model, weights.log_odds, law_counts)
     value = feature_part.expected_log_likelihood(totals.sums, factor, noise)
     value -= feature_part.feature_divergence(factor, noise, t)

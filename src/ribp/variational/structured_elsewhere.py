@@ -206,7 +206,7 @@ def start_in_memory(
     n_threads: int = 1,
 ) -> StructuredState:
     """Return a first state with its rows; the search is made on all of them if they are few."""
-    if len(data.values) <= sampled_start.SAMPLE:
+    if data.shape[0] <= sampled_start.SAMPLE:
         return structured.start(rng, model, data, tick, n_starts)
     keeper = _InMemory(model, data, n_threads)
     state = start(rng, model, keeper, tick, n_starts)
@@ -219,7 +219,7 @@ class _InMemory:
 
     def __init__(self, model: Model, data: Data, n_threads: int) -> None:
         self.data, self.which, self.n_threads = data, model.counts.index, n_threads
-        self.shape = data.values.shape[0], data.values.shape[1]
+        self.shape = data.shape
         self.table = np.empty((self.shape[0], model.n_features + count_width(model)))
         self.means = np.empty((self.shape[0], model.n_features))
 

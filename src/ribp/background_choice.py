@@ -1,0 +1,103 @@
+"""Whether data need a background, when nobody said: `background="auto"`.
+
+A background is what every row has and no count law counts: offsets of columns, the dark level of a
+picture. The range of the data alone cannot tell, since min-max scaled numbers look like spectra. So
+two short searches are made on at most 2000 rows, without a background and with one, and
+
+    score = log joint - price x features in use,         price = (D/2) log N,
+
+of the better of two starts each is compared. The background is switched on where it gains more than
+three prices. Where it is needed it gained 6 to 55 in experiments, where not -3 to 1: a background
+does about as much as one feature more, and where there is none it only stands in the way.
+
+Where all rows have the same count a background and features differ by their prior only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ribp.baselines import ibp_gibbs
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.likelihoods.base import Data
+from ribp.mcmc.start import Tick, price, scored_start
+from ribp.model import Model
+
+__all__ = ["BackgroundChoice", "asked_for", "choose_background", "with_background"]
+
+LEAST_GAIN = 3.0
+"""In prices of a feature."""
+_STARTS = 2
+
+
+class BackgroundChoice(NamedTuple):
+    """Whether there is a background, and why."""
+
+    on: bool
+    reason: str
+    gain: float | None = None
+    """What it gains, in prices of a feature; None if nothing was compared."""
+
+    def __str__(self) -> str:
+        return f"{'on' if self.on else 'off'}: {self.reason}"
+
+
+def asked_for(on: bool) -> BackgroundChoice:
+    """Return the choice of a user."""
+    return BackgroundChoice(on, "it was asked for" if on else "none was asked for")
+
+
+def with_background(model: Any, on: bool) -> Any:
+    """Return a model with or without a background."""
+    return replace(model, likelihood=replace(model.likelihood, background=on))
+
+
+def choose_background(
+    rng: np.random.Generator, model: Any, data: Data, tick: Tick
+) -> BackgroundChoice:
+    """Return whether a model of these data needs a background.
+
+    Parameters
+    ----------
+    rng
+    model
+        Of these rows; whether it has a background does not matter.
+    data
+        In the units of the user.
+    tick
+        Told how much is done, of how much.
+    """
+    needed: list[int] = []
+    if isinstance(model, Model):
+        needed = with_background(model, False).unexplained_rows(data)
+    if needed:
+        return BackgroundChoice(True, f"row {needed[0]} is not zero and may have no features")
+    scores = []
+    for done, on in enumerate((False, True)):
+        here = with_background(model, on)
+
+        def part(at: int, of: int, done: int = done) -> None:
+            tick(done * of + at, 2 * of)
+
+        scores.append(_score(rng, here, here.likelihood.standard(data), part))
+    gain = (scores[1] - scores[0]) / price(data)
+    on = gain > LEAST_GAIN
+    worth = f"it gains {gain:.1f} times the price of a feature"
+    if not math.isfinite(gain):
+        return BackgroundChoice(False, "nothing could be compared")
+    rule = f"{'more' if on else 'not more'} than {LEAST_GAIN:g}"
+    return BackgroundChoice(on, f"{worth}, {rule}", float(gain))
+
+
+def _score(rng: np.random.Generator, model: Any, data: Data, tick: Tick) -> float:
+    """Return the best score of short searches."""
+    if isinstance(model, Model):
+        return scored_start(rng, model, data, _STARTS, tick=tick).score
+    buffet = BuffetModel(len(data.values), model.likelihood, model.mass, model.concentration)
+    state = ibp_gibbs.best_start(rng, buffet, data, _STARTS, tick)
+    log_joint = buffet.log_joint(state, data)
+    return log_joint - price(data) * float(state.rows.shape[1])

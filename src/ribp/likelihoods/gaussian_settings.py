@@ -1,0 +1,170 @@
+"""What is asked of the linear-Gaussian likelihood, and its standard units.
+
+Settings are in the units of the user. Everything else happens in standard units
+(`ribp.likelihoods.units`): `standard` brings data there, `reported` brings parameters back.
+Without `units` data are taken as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+from ribp.likelihoods.base import Data, check_known, put_known
+from ribp.likelihoods.units import Units, UnscaledData, scaled
+
+__all__ = ["BACKGROUND_WIDTH", "GaussianParameters", "GaussianSettings"]
+
+BACKGROUND_WIDTH = 10.0
+"""Prior standard deviation of the background, in units of that of a feature."""
+
+
+class GaussianParameters(NamedTuple):
+    """Features and scales of the linear-Gaussian model."""
+
+    features: FloatArray
+    """A, shape (features, dims)."""
+    background: FloatArray
+    """b, shape (dims,); zero without a background."""
+    noise_scale: FloatArray
+    """s, shape (dims,)."""
+    feature_scale: float
+    """t with noise per dimension, a = t s with shared noise."""
+
+
+@dataclass(frozen=True)
+class GaussianSettings:
+    """The settings of a linear-Gaussian likelihood.
+
+    Parameters
+    ----------
+    shared
+        Whether all columns have the same noise.
+    background
+        Whether there is a feature that every row has and no count law counts.
+    noise_scale, feature_scale
+        A number to keep it fixed, in the units of the user; None to learn it.
+    noise_variance, feature_variance
+        v and u of the inverse gamma priors, in standard units.
+    known
+        The first rows of A, if they are known, in the units of the user.
+    units
+        Standard units of the columns; None to take data as they are.
+    """
+
+    shared: bool = False
+    background: bool = False
+    noise_scale: float | None = None
+    feature_scale: float | None = None
+    noise_variance: float = 1.0
+    feature_variance: float = 1.0
+    known: tuple[tuple[float, ...], ...] = ()
+    units: Units | None = None
+
+    def check(self, data: Data) -> None:
+        """Any finite data will do that have as many columns as known features, and units."""
+        check_known(self.known, data)
+        if self.units is not None and len(self.units.spread) != data.shape[1]:
+            raise InputError(
+                "X",
+                f"must have the {len(self.units.spread)} columns of the fit",
+                f"{data.shape[1]} columns",
+                "Pass the same columns in the same order.",
+            )
+
+    # Settings in standard units
+
+    @cached_property
+    def known_features(self) -> FloatArray:
+        """The features that are known, shape (known features, dims)."""
+        known = np.array(self.known)
+        return known if self.units is None or not self.known else known / self.units.spreads
+
+    @cached_property
+    def fixed_noise(self) -> FloatArray | float | None:
+        """The noise that was asked for, if it is not learned."""
+        if self.noise_scale is None or self.units is None:
+            return self.noise_scale
+        return np.asarray(self.noise_scale / self.units.spreads)
+
+    @cached_property
+    def fixed_size(self) -> float | None:
+        """The feature scale that was asked for; with noise per dimension it has no unit."""
+        if self.feature_scale is None:
+            return None
+        return self.feature_scale / self._size_unit
+
+    @cached_property
+    def _size_unit(self) -> float:
+        return self.units.spread[0] if self.shared and self.units is not None else 1.0
+
+    @cached_property
+    def _centre(self) -> FloatArray | float:
+        return self.units.means if self.background and self.units is not None else 0.0
+
+    # From the units of the user to standard units, and back
+
+    def standard(self, data: Data) -> Data:
+        """Return data in standard units."""
+        return data if self.units is None else scaled(data, self._centre, self.units.spreads)
+
+    def standard_on_demand(self, data: Data) -> Data | UnscaledData:
+        """Return data that are brought to standard units when some rows are taken."""
+        if self.units is None:
+            return data
+        return UnscaledData(data, self._centre, self.units.spreads)
+
+    def reported(self, parameters: GaussianParameters) -> GaussianParameters:
+        """Return parameters in the units of the user."""
+        if self.units is None:
+            return parameters
+        features, background, noise, size = parameters
+        features = features * self.units.spreads
+        put_known(np.array(self.known), features)
+        return GaussianParameters(
+            features,
+            background * self.units.spreads + self._centre,
+            noise * self.units.spreads,
+            size * self._size_unit,
+        )
+
+    def standardised(self, parameters: GaussianParameters) -> GaussianParameters:
+        """Return parameters, given in the units of the user, in standard units."""
+        if self.units is None:
+            return parameters
+        features, background, noise, size = parameters
+        return GaussianParameters(
+            features / self.units.spreads,
+            (background - self._centre) / self.units.spreads,
+            noise / self.units.spreads,
+            size / self._size_unit,
+        )
+
+    @property
+    def log_volume(self) -> float:
+        """What log densities of the data in standard units lose in the units of the user."""
+        return 0.0 if self.units is None else self.units.log_volume
+
+    def row_log_volume(self, data: Data) -> FloatArray:
+        """Return the same of some rows, shape (rows,)."""
+        if self.units is None:
+            return np.zeros(len(data.values))
+        each = np.log(self.units.spreads)
+        if data.complete:
+            return np.full(len(data.values), math.fsum(each))
+        return np.array([math.fsum(each[at]) for at in data.observed])
+
+    # The prior of features
+
+    def widths(self, n_features: int) -> FloatArray:
+        """Return prior deviations in units of those of a feature: the background is last."""
+        widths = np.ones(n_features)
+        if self.background:
+            widths[-1] = BACKGROUND_WIDTH
+        return widths
