@@ -204,7 +204,7 @@ def settings(rng):
         "method": method,
         "likelihood": likelihood,
         "noise": str(rng.choice(["per-dim", "shared"])),
-        "background": bool(rng.random() < 0.3),
+        "background": [True, False, "auto"][rng.integers(3)],
     }
 
 
@@ -226,7 +226,7 @@ def outcome(seed):
 
 def check_refusal(error):
     argument, rule, value, remedy = error.args
-    assert argument in ("X", "likelihood")
+    assert argument in ("X", "likelihood", "background")
     assert rule.startswith("must")
     assert remedy.endswith(".")
     if "where it is observed" in rule or "counts (0, 1" in rule:

@@ -18,6 +18,7 @@ __all__ = [
     "Background",
     "Learned",
     "background_or_auto",
+    "check_offsets",
     "entropy",
     "fixed",
     "known_features",
@@ -94,6 +95,20 @@ def likelihood(
         known=known,
         units=units,
     )
+
+
+def check_offsets(given: LinearGaussian | PoissonCounts) -> None:
+    """Raise an `InputError` if columns are too far from zero for a model without a background."""
+    units = given.units if isinstance(given, LinearGaussian) else None
+    column, away = (0, 0.0) if units is None else units.farthest()
+    if away > MOST_RATIO:
+        raise InputError(
+            "background",
+            f"must not be False where a column is more than {MOST_RATIO:g} standard deviations "
+            "from zero",
+            f"False, and column {column} is {away:.3g} away",
+            "Set background=True, or subtract the mean of that column.",
+        )
 
 
 def _check_ratios(

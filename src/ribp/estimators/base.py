@@ -22,6 +22,7 @@ from ribp.estimators.arguments import (
     Background,
     Learned,
     background_or_auto,
+    check_offsets,
     entropy,
     known_features,
     likelihood,
@@ -225,15 +226,19 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         return data, names
 
     def _likelihood(self, seen: Moments) -> LinearGaussian | PoissonCounts:
-        return likelihood(
+        on = background_or_auto(self.background)
+        found = likelihood(
             self.likelihood,
             seen,
             noise=self.noise,
             noise_scale=self.noise_scale,
             feature_scale=self.feature_scale,
-            background=bool(background_or_auto(self.background)),
+            background=bool(on),
             known=known_features(getattr(self, "fixed_components", None)),
         )
+        if on is False:
+            check_offsets(found)
+        return found
 
     # Reading
 

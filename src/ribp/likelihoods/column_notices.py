@@ -22,12 +22,13 @@ import numpy as np
 from ribp.checks import FloatArray, IntArray, cell_place, column_place
 from ribp.errors import Notice
 from ribp.likelihoods.base import BoolArray, Data
+from ribp.likelihoods.units import LEAST_SPREAD
 
 __all__ = ["ABSURD", "column_notices"]
 
 ABSURD = 1e6
 """Times the interquartile range, from the median."""
-_FLAT, _TINY = 1e-10, 1e-150
+_FLAT = 1e-10
 _SAMPLE = 10_000
 _ROWS = 2**14
 _SHOWN = 3
@@ -110,7 +111,7 @@ def _constant(seen: _Ranges) -> BoolArray:
     several = seen.number > 1
     low, high = np.where(several, seen.low, 0.0), np.where(several, seen.high, 1.0)
     size = np.maximum(np.abs(low), np.abs(high))
-    return several & (high - low <= np.maximum(_FLAT * size, _TINY))
+    return several & (high - low <= np.maximum(_FLAT * size, LEAST_SPREAD))
 
 
 def _absurd_cells(data: Data, seen: _Ranges) -> tuple[list[tuple[int, int]], int]:

@@ -101,6 +101,8 @@ def _not_numbers(X: Any) -> Iterator[tuple[int, int, Any]]:
 
 
 def _from_frame(X: Any) -> Any:
+    if any(getattr(dtype, "kind", "") in ("m", "M") for dtype in getattr(X, "dtypes", ())):
+        raise TypeError  # pandas would make numbers of dates
     try:
         return X.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas, with its own nulls
     except TypeError:

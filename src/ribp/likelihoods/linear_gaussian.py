@@ -47,6 +47,7 @@ from ribp.likelihoods.rows_kept import (
     in_blocks,
     law_sizes,
 )
+from ribp.likelihoods.units import ROUNDING
 
 __all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
 
@@ -95,7 +96,10 @@ class LinearGaussian(GaussianSettings):
         return math.sqrt(1.0 + float(means.var()))
 
     def spread(self, data: Data) -> float:
-        """Return the standard deviation of what was seen, around column means with a background."""
+        """Return the standard deviation of what was seen, around column means with a background.
+
+        One where nothing varies: data are in standard units, and what is left is rounding.
+        """
         values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
         seen = ~np.isnan(values)
         if not seen.any():
@@ -103,7 +107,8 @@ class LinearGaussian(GaussianSettings):
         total = np.where(seen, values, 0.0).sum(axis=0)
         means = total / np.maximum(seen.sum(axis=0), 1)
         centre = means if self.background else total.sum() / seen.sum()
-        return float(np.sqrt(np.mean((values - centre)[seen] ** 2))) or 1.0
+        found = float(np.sqrt(np.mean((values - centre)[seen] ** 2)))
+        return found if found > ROUNDING else 1.0
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
         """Return itself with data in units of the noise, about; as they are if noise is shared."""

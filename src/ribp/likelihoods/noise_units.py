@@ -19,6 +19,7 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data
+from ribp.likelihoods.units import ROUNDING
 
 __all__ = ["noise_units"]
 
@@ -39,7 +40,7 @@ def noise_units(data: Data) -> FloatArray:
     if not some.complete:
         around[~some.observed] = 0.0
     spread = np.sqrt(np.einsum("nd,nd->d", around, around) / number)
-    varies = spread > 0.0
+    varies = spread > ROUNDING
     spread[~varies] = 1.0
     scaled = around / (spread * np.sqrt(number / (1.0 - _SHRINKAGE)))
     return np.where(varies, spread * _precision(scaled) ** -0.5, 1.0)
