@@ -95,8 +95,10 @@ def _not_numbers(X: Any) -> Iterator[tuple[int, int, Any]]:
         return
     for (row, column), value in np.ndenumerate(table):
         try:
-            np.asarray(value, dtype=np.float64)
+            wrong = np.asarray(value, dtype=np.float64).ndim > 0
         except (TypeError, ValueError, OverflowError):
+            wrong = True
+        if wrong:
             yield int(row), int(column), value
 
 
