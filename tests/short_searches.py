@@ -5,9 +5,11 @@ A search is most of the work of a short fit. The same steps are made, only few o
 
 from collections.abc import Callable
 
+from ribp import background_choice
 from ribp.baselines import ibp_gibbs, ibp_variational_start
 from ribp.mcmc import capacity, growth, start
 from ribp.running import samplers
+from ribp.scale import sampler
 from ribp.variational import hybrid, structured
 
 QUICK = start.Schedule(steps=5, steps_alone=8, cold_sweeps=2, learning_sweeps=2, growing_sweeps=5)
@@ -20,8 +22,13 @@ def shorten(put: Callable[..., None] = setattr) -> None:
     def short(rng, model, data, n_starts=1, schedule=QUICK, tick=start.no_tick):
         return search(rng, model, data, 1, QUICK, tick)
 
-    for module in (samplers, capacity, hybrid, structured):
+    for module in (samplers, capacity, hybrid, structured, sampler):
         put(module, "best_start", short)
+
+    def short_score(rng, model, data, n_starts, tick=start.no_tick):
+        return start.scored_start(rng, model, data, 1, QUICK, tick)
+
+    put(background_choice, "scored_start", short_score)
     put(start, "_SETTLING", 2)
     put(growth, "_STEPS", 10)
     put(capacity, "_SWEEPS", 3)

@@ -48,7 +48,11 @@ Method = Annotated[
 MaxFeatures = Annotated[str, typer.Option(help="Largest number of features, or auto.")]
 LikelihoodOption = Annotated[str, typer.Option(help="gaussian, or poisson for counts.")]
 Background = Annotated[
-    bool, typer.Option("--background", help="Every row has something that nobody counts.")
+    str,
+    typer.Option(
+        help="Whether every row has something that nobody counts, such as offsets of columns: auto "
+        "(a short search finds out), on or off."
+    ),
 ]
 Chains = Annotated[int, typer.Option(min=1, help="Number of chains.")]
 Warmup = Annotated[int, typer.Option(min=0, help="Sweeps of a chain that are thrown away.")]
@@ -76,18 +80,20 @@ def _options(
     method: str,
     max_features: str,
     likelihood: str,
-    background: bool,
+    background: str,
     chains: int,
     warmup: int,
     draws: int,
 ) -> dict[str, Any]:
     """Return the arguments of an estimator."""
+    from ribp.cli.options import background_option
+
     whole = max_features.strip()
     return {
         "method": method,
         "max_features": int(whole) if whole.lstrip("-").isdecimal() else whole,
         "likelihood": likelihood,
-        "background": background,
+        "background": background_option(background),
         "n_chains": chains,
         "n_warmup": warmup,
         "n_draws": draws,
@@ -102,7 +108,7 @@ def fit(
     method: Method = "gibbs",
     max_features: MaxFeatures = "auto",
     likelihood: LikelihoodOption = "gaussian",
-    background: Background = False,
+    background: Background = "auto",
     chains: Chains = 4,
     warmup: Warmup = 500,
     draws: Draws = 500,
@@ -199,7 +205,7 @@ def compare(
     counts: CountsOption = None,
     method: Method = "gibbs",
     max_features: MaxFeatures = "auto",
-    background: Background = False,
+    background: Background = "auto",
     chains: Chains = 2,
     warmup: Warmup = 200,
     draws: Draws = 200,

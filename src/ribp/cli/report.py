@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ribp.cli.read_run import fitted
+from ribp.cli.options import background_words
 from ribp.cli.run_folder import RunFolder
 from ribp.cli.show import print_json, say
 from ribp.errors import FitWarning, InputError, StorageError
@@ -104,8 +105,7 @@ def _commands(config: dict[str, Any], run: Path) -> list[str]:
     for name, option in _OPTIONS.items():
         if name in options:
             words += [option, str(options[name])]
-    if options.get("background"):
-        words.append("--background")
+    words += background_words(options.get("background", "auto"))
     if asked.get("holdout"):
         words += ["--holdout", str(asked["holdout"])]
     words += ["--seed", str(asked.get("seed")), "--out", run.name]

@@ -253,6 +253,7 @@ class DaskKeeper:
 
     def begin(self, model: Model, method: str = "gibbs-rows") -> None:
         """Get ready for a model."""
+        self.use_units(model.likelihood)
         index, chosen = model.counts.index, row_method(method, model)
         self._method, self.width = self._everywhere(chosen), chosen.width
         self._which = [self._everywhere(index[start:stop]) for start, stop in self._spans]

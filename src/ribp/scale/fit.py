@@ -128,7 +128,6 @@ def resume(
     )  # fmt: skip
     if n_draws is not None:
         run.write_settings(folder)
-    keeper.use_units(stored.model.likelihood)
     keeper.begin(stored.model, stored.method)
     chains = _chains(stored.plan, keeper)
     for chain in chains:

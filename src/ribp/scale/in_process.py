@@ -158,6 +158,7 @@ class InProcess:
 
     def begin(self, model: Model, method: str = "gibbs-rows") -> None:
         """Get ready for a model."""
+        self.use_units(model.likelihood)
         self._likelihood, index = model.likelihood, model.counts.index
         self._which: list[IntArray] = [index[s.start : s.stop] for s in self._shards]
         self._method = row_method(method, model)
