@@ -397,3 +397,13 @@ def test_a_mass_has_room_if_features_are_found_out():
 def test_a_sample_must_fit_into_memory(fitted):
     with pytest.raises(InputError, match=r"n_rows must be at most \d+.*got 1000000000000"):
         fitted.sample(10**12, counts="exactly(1)")
+
+
+@whatever_is_found
+def test_columns_far_from_zero_have_a_background():
+    far = X + 1e9
+    found = model(n_chains=1, background="auto").fit(far)
+    assert "units from zero" in found.background_choice_.reason
+    np.testing.assert_allclose(found.background_, 1e9, rtol=1e-6)
+    with pytest.raises(InputError, match=r"background must not be False.*column \d.*subtract"):
+        model(background=False).fit(far)

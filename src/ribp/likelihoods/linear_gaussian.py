@@ -52,6 +52,7 @@ from ribp.likelihoods.units import ROUNDING
 __all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
 
 _SHAPE = 2.0
+_OFFSET = 0.01
 
 
 class Sums(NamedTuple):
@@ -98,7 +99,8 @@ class LinearGaussian(GaussianSettings):
     def spread(self, data: Data) -> float:
         """Return the standard deviation of what was seen, around column means with a background.
 
-        One where nothing varies: data are in standard units, and what is left is rounding.
+        Without one, at least a hundredth of their size: offsets are for features to explain. One
+        where nothing varies: data are in standard units, and what is left is rounding.
         """
         values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
         seen = ~np.isnan(values)
@@ -108,6 +110,8 @@ class LinearGaussian(GaussianSettings):
         means = total / np.maximum(seen.sum(axis=0), 1)
         centre = means if self.background else total.sum() / seen.sum()
         found = float(np.sqrt(np.mean((values - centre)[seen] ** 2)))
+        if not self.background:
+            found = max(found, _OFFSET * float(np.sqrt(np.mean(values[seen] ** 2))))
         return found if found > ROUNDING else 1.0
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
