@@ -174,4 +174,5 @@ def test_the_column_that_is_farthest_from_zero():
 def test_what_rounding_leaves_is_no_spread():
     values = np.full((9, 2), 0.1) * [1.0, 3.0]
     likelihood, data = likelihood_of(values, background=True)
-    np.testing.assert_array_equal(noise_units(likelihood.standard(data)), 1.0)
+    standard = likelihood.standard(data)
+    np.testing.assert_array_equal(likelihood.linearised(standard)[1].values, standard.values)

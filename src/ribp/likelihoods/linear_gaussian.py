@@ -118,7 +118,8 @@ class LinearGaussian(GaussianSettings):
         """Return itself with data in units of the noise, about; as they are if noise is shared."""
         if self.shared:
             return self, data
-        return self, Data(data.values / noise_units(data), data.observed)
+        noise = noise_units(data)
+        return self, Data(data.values / np.where(noise > ROUNDING, noise, 1.0), data.observed)
 
     def relative_scale(self, parameters: GaussianParameters) -> float:
         """Return t, the size of a feature in units of the noise of its column."""

@@ -19,7 +19,6 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data
-from ribp.likelihoods.units import ROUNDING
 
 __all__ = ["noise_units"]
 
@@ -40,7 +39,7 @@ def noise_units(data: Data) -> FloatArray:
     if not some.complete:
         around[~some.observed] = 0.0
     spread = np.sqrt(np.einsum("nd,nd->d", around, around) / number)
-    varies = spread > ROUNDING
+    varies = spread > 0.0
     spread[~varies] = 1.0
     scaled = around / (spread * np.sqrt(number / (1.0 - _SHRINKAGE)))
     return np.where(varies, spread * _precision(scaled) ** -0.5, 1.0)
