@@ -90,13 +90,12 @@ def choose_background(
             tick(done * of + at, 2 * of)
 
         scores.append(_score(rng, here, here.likelihood.standard(data), part))
-    gain = (scores[1] - scores[0]) / price(data)
-    on = gain > LEAST_GAIN
-    worth = f"it gains {gain:.1f} times the price of a feature"
+    gain = float(scores[1] - scores[0]) / price(data)
     if not math.isfinite(gain):
         return BackgroundChoice(False, "nothing could be compared")
+    on = gain > LEAST_GAIN
     rule = f"{'more' if on else 'not more'} than {LEAST_GAIN:g}"
-    return BackgroundChoice(on, f"{worth}, {rule}", float(gain))
+    return BackgroundChoice(on, f"it gains {gain:.1f} times the price of a feature, {rule}", gain)
 
 
 def _farthest(model: Any) -> tuple[int, float]:

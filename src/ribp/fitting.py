@@ -223,8 +223,7 @@ class Run:
         self.sampler, self.n_jobs, self.fingerprint = sampler, n_jobs, fingerprint
         named = {"dim_names": dim_names, "row_names": row_names}
         self.names = {k: None if v is None else [str(one) for one in v] for k, v in named.items()}
-        self.settings = describe(model, method, shape) | asdict(plan)
-        self.settings["background_choice"] = choice._asdict()
+        self.settings = describe(model, method, shape, choice) | asdict(plan)
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:

@@ -40,7 +40,7 @@ def easy(likelihood=LinearGaussian()):  # noqa: B008
 
 
 def random_starts(model, data, n=2):
-    return [best_start(np.random.default_rng(seed), model, data, 1) for seed in range(n)]
+    return [best_start(np.random.default_rng(seed), model, data, 3) for seed in range(n)]
 
 
 @cache

@@ -10,7 +10,7 @@ from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import with_missing
 from ribp.likelihoods.blocks import Tree, blocks, in_order
 from ribp.likelihoods.first_rows import first_rows
-from ribp.likelihoods.moments import Total
+from ribp.likelihoods.moments import Totals
 from ribp.likelihoods.rows_kept import RowPrior
 from ribp.mcmc import sampled_start
 from ribp.model import Model
@@ -34,7 +34,7 @@ def path(tmp_path):
 @pytest.mark.parametrize("n_blocks", [1, 2, 3, 7, 8, 21])
 def test_a_tree_gives_the_same_bits_however_blocks_are_spread(n_blocks):
     rng = np.random.default_rng(n_blocks)
-    parts = [Total(i, rng.normal(size=40)) for i in range(n_blocks)]
+    parts = [Totals(i, rng.normal(size=40)) for i in range(n_blocks)]
     whole = Tree((0, i, part) for i, part in enumerate(parts)).total(None)
     for seed in range(5):
         rng = np.random.default_rng(seed)

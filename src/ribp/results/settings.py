@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ribp import checks
-from ribp.background_choice import BackgroundChoice
+from ribp.background_choice import BackgroundChoice, asked_for
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
@@ -175,8 +175,10 @@ def _check_field(name: str, value: Any, default: Any) -> None:
         checks.positive(name, value)
 
 
-def describe(given: AnyModel, method: str, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return the settings of a model, as JSON can hold them."""
+def describe(
+    given: AnyModel, method: str, shape: tuple[int, ...], choice: BackgroundChoice | None = None
+) -> dict[str, Any]:
+    """Return the settings of a model, as JSON can hold them; `choice` says why its background."""
     names = {kind: name for name, kind in LIKELIHOODS.items()}
     law: Any = given.likelihood
     found = {
@@ -186,6 +188,7 @@ def describe(given: AnyModel, method: str, shape: tuple[int, ...]) -> dict[str, 
         "concentration": given.concentration,
         "n_rows": shape[0],
         "n_dims": shape[1],
+        "background_choice": (choice or asked_for(law.background))._asdict(),
     }
     if isinstance(given, BuffetModel):
         return found | {"n_features": None, "weights": None, "laws": []}
