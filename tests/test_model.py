@@ -184,3 +184,24 @@ def test_what_can_be_is_not():
     Model(laws, 4, PoissonCounts()).check(complete(ZEROS))
     Model(laws, 4, PoissonCounts(background=True)).check(complete(ZEROS + 1))
     Model(laws, 4, LinearGaussian()).check(complete(ZEROS + 1))
+
+
+def test_states_of_other_models_are_refused():
+    rng = np.random.default_rng(0)
+    model = Model(LAWS, FEATURES, LinearGaussian())
+    state = model.draw_prior(rng, DIMS)
+    model.check_state(state)
+    for other in (
+        state._replace(count_log_probs=state.count_log_probs[:1]),
+        state._replace(count_log_probs=state.count_log_probs[:, :-1]),
+        state._replace(log_odds=state.log_odds[:-1]),
+    ):
+        with pytest.raises(InputError, match="2 count laws and 3 features"):
+            model.row_laws(other)
+    with pytest.raises(InputError, match="one position among the 2 laws"):
+        counts.RowCounts(LAWS.laws, np.array([0, 1, 2, 0]))
+
+
+def test_a_mass_is_below_the_number_of_features():
+    with pytest.raises(InputError, match="mass must be below max_features=3, but got 3"):
+        Model(LAWS, FEATURES, LinearGaussian(), mass=3.0)

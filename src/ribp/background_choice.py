@@ -10,6 +10,8 @@ of the better of two starts each is compared. The background is switched on wher
 three prices. Where it is needed it gained 6 to 55 in experiments, where not -3 to 1: a background
 does about as much as one feature more, and where there is none it only stands in the way.
 
+Columns whose mean is ten thousand standard deviations from zero need one without a search.
+
 Where all rows have the same count a background and features differ by their prior only.
 """
 
@@ -32,6 +34,7 @@ __all__ = ["BackgroundChoice", "asked_for", "choose_background", "with_backgroun
 LEAST_GAIN = 3.0
 """In prices of a feature."""
 _STARTS = 2
+_FAR = 1e4  # standard deviations from zero, where no search is needed
 
 
 class BackgroundChoice(NamedTuple):
@@ -74,6 +77,9 @@ def choose_background(
     needed: list[int] = []
     if isinstance(model, Model):
         needed = with_background(model, False).unexplained_rows(data)
+    column, away = _farthest(model)
+    if away > _FAR:
+        return BackgroundChoice(True, f"column {column} is {away:.3g} units from zero")
     if needed:
         return BackgroundChoice(True, f"row {needed[0]} is not zero and may have no features")
     scores = []
@@ -90,6 +96,12 @@ def choose_background(
     on = gain > LEAST_GAIN
     rule = f"{'more' if on else 'not more'} than {LEAST_GAIN:g}"
     return BackgroundChoice(on, f"it gains {gain:.1f} times the price of a feature, {rule}", gain)
+
+
+def _farthest(model: Any) -> tuple[int, float]:
+    """Return the column whose mean is the most standard deviations from zero, and how many."""
+    units = getattr(model.likelihood, "units", None)
+    return (0, 0.0) if units is None else units.farthest()
 
 
 def _score(rng: np.random.Generator, model: Any, data: Data, tick: Tick) -> float:

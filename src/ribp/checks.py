@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,12 @@ from ribp.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+LARGEST = 1e150
+"""The largest size of an entry of data: squares of larger ones, or their sums, are not finite."""
+TOO_LARGE = "Use NaN if it stands for a missing entry, or divide the column by a constant."
+"""What to do about an entry that is larger, or infinite."""
+_ROWS = 2**14
 
 
 def number(argument: str, value: Any) -> float:
@@ -40,6 +46,37 @@ def positive(argument: str, value: Any) -> float:
     return result
 
 
+def within(argument: str, value: Any, least: float, most: float) -> float:
+    """Return a number in ``least..most``, both allowed."""
+    result = number(argument, value)
+    if not least <= result <= most:
+        allowed = f"between {least:g} and {most:g}"
+        raise InputError(argument, f"must be {allowed}", value, f"Choose {argument} {allowed}.")
+    return result
+
+
+def below_features(mass: float | None, n_features: int) -> None:
+    """Raise an `InputError` unless a mass that is known suits a model of so many features."""
+    if mass is not None and mass >= n_features:
+        raise InputError(
+            "mass",
+            f"must be below max_features={n_features}",
+            mass,
+            "Raise max_features, or lower the mass.",
+        )
+
+
+def fits(argument: str, value: int, n_bytes: int, most: int) -> None:
+    """Raise an `InputError` if `value` times `n_bytes` is more than `most` bytes of memory."""
+    if value * n_bytes > most:
+        raise InputError(
+            argument,
+            f"must be at most {most // n_bytes} for the {most / 1e9:.3g} GB of memory here",
+            value,
+            "Ask for fewer at a time.",
+        )
+
+
 def integer(argument: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
     """Return a whole number in ``least..most``; 3.0 counts as 3, True does not count as 1."""
     try:
@@ -52,6 +89,15 @@ def integer(argument: str, value: Any, *, least: int = 0, most: int | None = Non
         allowed = f"at least {least}" if most is None else f"between {least} and {most}"
         raise InputError(argument, f"must be {allowed}", value, f"Choose {argument} {allowed}.")
     return result
+
+
+def seeds(argument: str, value: Any) -> tuple[int, ...]:
+    """Return a whole number, or several, of as many bits as NumPy makes by itself: 128."""
+    given = np.atleast_1d(np.asarray(value, dtype=object)).ravel().tolist()
+    for one in given:
+        if integer(argument, one) >= 2**128:
+            raise InputError(argument, "must be below 2**128", one, "Choose a smaller one.")
+    return tuple(map(int, given))
 
 
 def integers(argument: str, value: ArrayLike, *, least: int | None = 0) -> IntArray:
@@ -157,3 +203,37 @@ def generator(argument: str, value: Any) -> np.random.Generator:
         value,
         "Pass numpy.random.default_rng(0).",
     )
+
+
+def first_too_large(values: FloatArray) -> tuple[int, int] | None:
+    """Return the place of the first entry above `LARGEST` in size, some rows at a time."""
+    for start in range(0, len(values), _ROWS):
+        part = np.abs(values[start : start + _ROWS])
+        if (part > LARGEST).any():
+            row, column = np.argwhere(part > LARGEST)[0]
+            return start + int(row), int(column)
+    return None
+
+
+def cell_place(
+    row: int,
+    column: int,
+    row_names: Sequence[str] | None = None,
+    dim_names: Sequence[str] | None = None,
+) -> str:
+    """Return what to call a cell in a message: names if there are any, otherwise numbers from 0."""
+    return f"{row_place(row, row_names)}, {column_place(column, dim_names)}"
+
+
+def row_place(row: int, row_names: Sequence[str] | None = None) -> str:
+    """Return what to call a row in a message."""
+    return _place("row", row, row_names)
+
+
+def column_place(column: int, dim_names: Sequence[str] | None = None) -> str:
+    """Return what to call a column in a message."""
+    return _place("column", column, dim_names)
+
+
+def _place(word: str, at: int, names: Sequence[str] | None) -> str:
+    return f"{word} {at if names is None else repr(str(names[at]))}"

@@ -17,14 +17,15 @@ from ribp.background_choice import (
     choose_background,
     with_background,
 )
-from ribp.errors import FitWarning, InputError, StorageError
+from ribp.errors import FitWarning, InputError, Notice, StorageError
 from ribp.likelihoods.base import Data
+from ribp.likelihoods.column_notices import offset_notices
 from ribp.likelihoods.moments import MANY
 from ribp.mcmc import capacity, gibbs, gibbs_rows, sampled_start
 from ribp.mcmc.start import Tick
 from ribp.model import Model
 from ribp.results import Result
-from ribp.results.settings import AnyModel, describe
+from ribp.results.settings import MOST_CHAINS, MOST_SWEEPS, AnyModel, checked, describe
 from ribp.results.settings import model as rebuilt
 from ribp.results.tree import build
 from ribp.running.chain import Chain, Plan, new_chains
@@ -63,6 +64,7 @@ def fit(
     seed: int | Sequence[int] | None = None,
     dim_names: Names = None,
     row_names: Names = None,
+    notices: Sequence[Notice] = (),
 ) -> Result:
     """Sample from the posterior.
 
@@ -92,6 +94,8 @@ def fit(
         Whole numbers from which all randomness comes; None for fresh ones.
     dim_names, row_names
         Names of columns and rows of the data.
+    notices
+        What was found strange about the data: kept with the result.
     """
     plan = planned(n_chains, n_warmup, n_draws, thin, seed)
     sampler(method, with_background(model, True) if choose else model).check(data)
@@ -107,7 +111,8 @@ def fit(
             model = _with_room(model, data, method, plan, shown)
         if thin == "auto":
             plan = replace(plan, thin=thinning(plan, model, data.values.shape))
-        run = _run_in_memory(model, method, data, plan, n_jobs, choice, dim_names, row_names)
+        about = About(choice, dim_names, row_names, tuple(notices))
+        run = _run_in_memory(model, method, data, plan, n_jobs, about)
         if folder:
             run.write_settings(folder)
         run.announce(shown)
@@ -137,10 +142,7 @@ def resume(
     """
     folder = Checkpoint(checkpoint)
     stored = read_stored(folder, digest(data), n_draws)
-    run = _run_in_memory(
-        stored.model, stored.method, data, stored.plan, n_jobs, stored.choice, stored.dim_names,
-        stored.row_names,
-    )  # fmt: skip
+    run = _run_in_memory(stored.model, stored.method, data, stored.plan, n_jobs, stored.about)
     if n_draws is not None:
         run.write_settings(folder)
     chains = new_chains(stored.plan)
@@ -150,15 +152,30 @@ def resume(
         return run.result(chains, shown, folder)
 
 
+class About(NamedTuple):
+    """What is said of a run beside its model and its plan."""
+
+    choice: BackgroundChoice
+    """Whether there is a background, and why."""
+    dim_names: Names = None
+    row_names: Names = None
+    notices: tuple[Notice, ...] = ()
+    """What was found strange about the data."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps beside the settings."""
+        names = {"dim_names": self.dim_names, "row_names": self.row_names}
+        texts = {k: None if v is None else [str(one) for one in v] for k, v in names.items()}
+        return {**texts, "notices": [list(notice) for notice in self.notices]}
+
+
 class Stored(NamedTuple):
     """What a checkpoint says of its run."""
 
     model: AnyModel
     method: str
     plan: Plan
-    choice: BackgroundChoice
-    dim_names: Names
-    row_names: Names
+    about: About
 
 
 def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> Stored:
@@ -172,19 +189,20 @@ def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> St
             "Pass the data that the run was started with.",
         )
     try:
-        settings = known["settings"]
+        settings = checked(known["settings"])
         model = rebuilt(settings, arrays.get("law_of_row"))
         plan = Plan(**{name: settings[name] for name in _PLANNED}, seed=tuple(settings["seed"]))
         choice = BackgroundChoice(**settings["background_choice"])
-        names = known["dim_names"], known["row_names"]
-        stored = Stored(model, settings["method"], plan, choice, *names)
-    except (KeyError, TypeError, ValueError) as error:
+        notices = tuple(Notice(str(code), str(text)) for code, text in known["notices"])
+        about = About(choice, known["dim_names"], known["row_names"], notices)
+        stored = Stored(model, settings["method"], plan, about)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StorageError(
             folder.folder, f"has settings that make no sense ({error})", "Start the run afresh."
         ) from None
     if n_draws is None:
         return stored
-    more = checks.integer("n_draws", n_draws, least=plan.n_draws)
+    more = checks.integer("n_draws", n_draws, least=plan.n_draws, most=MOST_SWEEPS)
     return stored._replace(plan=replace(plan, n_draws=more))
 
 
@@ -201,8 +219,8 @@ class Run:
         Of the data.
     n_jobs
         Chains at once.
-    choice
-        Whether there is a background, and why.
+    about
+        What else is said of it.
     """
 
     def __init__(
@@ -215,25 +233,29 @@ class Run:
         shape: tuple[int, ...],
         fingerprint: Callable[[], str],
         n_jobs: int,
-        choice: BackgroundChoice,
-        dim_names: Names,
-        row_names: Names,
+        about: About,
     ) -> None:
         self.method, self.data, self.plan = method, data, plan
         self.sampler, self.n_jobs, self.fingerprint = sampler, n_jobs, fingerprint
-        named = {"dim_names": dim_names, "row_names": row_names}
-        self.names = {k: None if v is None else [str(one) for one in v] for k, v in named.items()}
-        self.settings = describe(model, method, shape, choice) | asdict(plan)
+        self.about, self.likelihood = about, model.likelihood
+        self.settings = describe(model, method, shape, about.choice) | asdict(plan)
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
         """Begin a run on disk, or change how long it is to be."""
-        known = {"settings": self.settings, "data": self.fingerprint(), **self.names}
+        known = {"settings": self.settings, "data": self.fingerprint(), **self.about.to_json()}
         if folder.exists():
             folder.write_settings(known)
         else:
             arrays = {} if self.law_of_row is None else {"law_of_row": self.law_of_row}
             folder.create(known, **arrays)
+
+    def _offsets(self) -> list[Notice]:
+        """Return a notice if columns are far from zero and there is no background."""
+        units = getattr(self.likelihood, "units", None)
+        if units is None or self.likelihood.background:
+            return []
+        return offset_notices(units.means / units.spreads, self.about.dim_names)
 
     def announce(self, shown: Progress) -> None:
         """Say what a long run will take."""
@@ -259,8 +281,9 @@ class Run:
             self.settings | ({"n_features": most} if self.method == "augmented" else {}),
             law_of_row=self.law_of_row,
             interrupted=ended.interrupted,
-            warnings=ended.warnings,
-            **self.names,
+            warnings=[*self.about.notices, *self._offsets(), *ended.warnings],
+            dim_names=self.about.dim_names,
+            row_names=self.about.row_names,
         )
         return Result(tree).judged(getattr(self.data, "take", None) or self.data.rows)
 
@@ -271,9 +294,7 @@ def _run_in_memory(
     data: Data,
     plan: Plan,
     n_jobs: int | None,
-    choice: BackgroundChoice,
-    dim_names: Names,
-    row_names: Names,
+    about: About,
 ) -> Run:
     jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
     chosen = sampler(method, model, max(1, jobs // plan.n_chains))
@@ -281,7 +302,7 @@ def _run_in_memory(
     standard = likelihood.standard_on_demand if large else likelihood.standard
     return Run(
         model, method, plan, chosen, standard(data), data.shape, lambda: digest(data),
-        min(jobs, plan.n_chains), choice, dim_names, row_names,
+        min(jobs, plan.n_chains), about,
     )  # fmt: skip
 
 
@@ -339,11 +360,10 @@ def planned(
     """Return the plan of a run, its arguments checked; a fresh seed if there is none."""
     if seed is None:
         seed = np.random.SeedSequence().generate_state(4).tolist()
-    entropy = checks.integers("seed", np.atleast_1d(np.asarray(seed, dtype=object)).tolist())
     return Plan(
-        checks.integer("n_chains", n_chains, least=1),
-        checks.integer("n_warmup", n_warmup),
-        checks.integer("n_draws", n_draws, least=1),
+        checks.integer("n_chains", n_chains, least=1, most=MOST_CHAINS),
+        checks.integer("n_warmup", n_warmup, most=MOST_SWEEPS),
+        checks.integer("n_draws", n_draws, least=1, most=MOST_SWEEPS),
         1 if thin == "auto" else checks.integer("thin", thin, least=1),
-        tuple(entropy.tolist()),
+        checks.seeds("seed", seed),
     )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
@@ -90,6 +91,9 @@ class Model:
     concentration: float | None = 1.0
     weights: str = "weak-limit"
 
+    def __post_init__(self) -> None:
+        checks.below_features(self.mass, self.n_features)
+
     def check(self, data: Data) -> None:
         """Raise an `InputError` if no rows could obey the count laws, or give these data."""
         self.check_counts(len(data.values))
@@ -150,7 +154,22 @@ class Model:
 
     def tables(self, state: State) -> FloatArray:
         """Return log f(k) - log e_k for each count law, shape (laws, features + 1)."""
+        self.check_state(state)  # kernels follow the index of a law without a look
         return np.asarray(state.count_log_probs - log_esp(state.log_odds))
+
+    def check_state(self, state: State) -> None:
+        """Raise an `InputError` if a state has other laws or features than the model.
+
+        Its rows may be elsewhere.
+        """
+        size, found = self.n_features, state.count_log_probs.shape
+        if found != (len(self.counts.laws), size + 1) or state.log_odds.shape != (size,):
+            raise InputError(
+                "state",
+                f"must have {len(self.counts.laws)} count laws and {size} features, as its model",
+                f"count_log_probs of shape {found}, log_odds of shape {state.log_odds.shape}",
+                "Make it with this model.",
+            )
 
     def row_laws(self, state: State) -> RowLaws:
         """Return the prior of every row; laws with a gap in their counts ask for whole rows."""

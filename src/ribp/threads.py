@@ -1,4 +1,4 @@
-"""How many cores there are, linear algebra on one of them, and memory of a thread.
+"""How many cores and how much memory there are, linear algebra on one core, memory of a thread.
 
 Matrices of a sweep are small: a second thread makes it slower. The limit holds for the whole
 process, so it is set once, around all chains, never by one of them.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["n_cores", "one_blas_thread", "own_memory"]
+__all__ = ["memory", "n_cores", "one_blas_thread", "own_memory"]
 
 _own = threading.local()
 
@@ -39,6 +39,14 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # not on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory() -> int:
+    """Return the bytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return 2**40
 
 
 def own_memory(name: str, n_bytes: int) -> NDArray[np.uint8]:

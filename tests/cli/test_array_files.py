@@ -188,6 +188,14 @@ def test_a_matrix_larger_than_memory(read, monkeypatch):
         read(npy(np.zeros((5, 5))), "data.npy")
 
 
+def test_an_archive_larger_than_memory(read, monkeypatch):
+    file = io.BytesIO()
+    np.savez_compressed(file, x=np.zeros((9, 9)))
+    monkeypatch.setattr(data_file, "memory", lambda: 100)
+    with pytest.raises(StorageError, match="GB, more than this machine has"):
+        read(file.getvalue(), "data.npz")
+
+
 @pytest.mark.parametrize("error", [AttributeError, ValueError, OSError])
 def test_systems_that_do_not_tell_their_memory(monkeypatch, error):
     def untold(name):

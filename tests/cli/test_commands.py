@@ -1,9 +1,11 @@
 """The commands as a person types them: what they print, write and refuse, and with which code."""
 
+import io
 import json
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -362,6 +364,39 @@ def test_damaged_runs_are_never_a_traceback(ribp, run, file, how):
         code, _, err = ribp(*command)
         assert code in (0, 1)
         assert (code == 0) or err.startswith("ribp: ")
+
+
+TOO_MUCH = {
+    "a negative seed": ("config.json", "source", {"seed": -1}),
+    "a seed of 200 bits": ("config.json", "source", {"seed": 2**200}),
+    "a seed that is no number": ("config.json", "source", {"seed": [{}]}),
+    "a negative seed of chains": ("checkpoints/settings.json", "settings", {"seed": [-1]}),
+    "many chains": ("checkpoints/settings.json", "settings", {"n_chains": 10**8}),
+    "many features": ("checkpoints/settings.json", "settings", {"n_features": 10**12}),
+    "many laws": ("checkpoints/settings.json", "settings", {"laws": ["exactly(1)"] * 100_000}),
+}
+
+
+@pytest.mark.parametrize("what", TOO_MUCH)
+def test_runs_that_ask_for_too_much_are_refused_at_once(ribp, run, what):
+    file, part, values = TOO_MUCH[what]
+    known = json.loads((run / file).read_text())
+    known[part] |= values
+    (run / file).write_text(json.dumps(known))
+    code, _, err = ribp("resume", run)
+    assert code == 1
+    assert next(iter(values)) in err
+
+
+def test_hidden_entries_that_claim_to_be_very_many(ribp, run):
+    with zipfile.ZipFile(run / "holdout.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("rows", "columns", "values"):
+            file = io.BytesIO()
+            np.save(file, np.zeros(10**6))
+            archive.writestr(f"{name}.npy", file.getvalue())
+    code, _, err = ribp("summary", run)
+    assert code == 1
+    assert "holdout.npz is damaged" in err
 
 
 def test_python_m_ribp():

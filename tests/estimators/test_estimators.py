@@ -1,5 +1,7 @@
 """The estimators as people use them: pipelines, cross-validation, frames, files, bad arguments."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -316,3 +318,106 @@ def test_all_features_known(tmp_path):
 def test_known_features_that_cannot_be(wrong, says):
     with pytest.raises(InputError, match=says):
         model(**{"method": "gibbs-rows", "fixed_components": COMPONENTS, **wrong}).fit(X)
+
+
+# Numbers that break arithmetic, or cannot be meant
+
+
+def test_an_entry_that_is_too_large_is_named(fitted):
+    wrong = X.copy()
+    wrong[5, 2] = -1e151
+    frame = pd.DataFrame(wrong, columns=list("abcdefghi"), index=[f"r{n}" for n in range(80)])
+    for ask in (model().fit, fitted.transform, fitted.score, fitted.decode):
+        with pytest.raises(InputError, match=r"-1e\+151 in row 5, column 2.*divide the column"):
+            ask(wrong)
+    with pytest.raises(InputError, match=r"-1e\+151 in row 'r5', column 'c'"):
+        model().fit(frame)
+    frame = frame.astype(object)
+    frame.loc["r7", "b"] = "x"
+    with pytest.raises(InputError, match="'x' in row 'r7', column 'b'"):
+        model().fit(frame)
+
+
+@whatever_is_found
+def test_a_cell_absurd_beside_its_column_gives_a_warning():
+    wrong = 1e-3 * X
+    wrong[5, 2], wrong[:, 3], wrong[:, 4] = -99999.0, 3.0, np.nan
+    with pytest.warns(FitWarning, match="-99999 in row 5, column 2.*Use NaN") as heard:
+        found = model(n_chains=1, background=True).fit(wrong)
+    assert sum("-99999" in str(one.message) for one in heard) == 1
+    codes = ["absurd-cell", "constant-column", "missing-column"]
+    assert [notice.code for notice in found.result_.warnings] == codes
+    summary = found.result_.summary()
+    assert summary.warnings[0].code == codes[0]  # which may spoil a fit
+    assert [notice.code for notice in summary.notes[:2]] == codes[1:]  # which do no harm
+
+
+@whatever_is_found
+def test_columns_far_from_zero_without_a_background_are_named():
+    far = X + 1000.0 * (np.arange(X.shape[1]) == 4)
+    with pytest.warns(FitWarning, match="mean of column 4 is more than 10 times its spread"):
+        found = model(n_chains=1, background=False).fit(far)
+    assert "far-from-zero" in [notice.code for notice in found.result_.warnings]
+    found = model(n_chains=1, background=True).fit(far)
+    assert "far-from-zero" not in [notice.code for notice in found.result_.warnings]
+
+
+@whatever_is_found
+def test_data_of_which_nothing_was_observed():
+    with pytest.warns(FitWarning, match="No entry of X was observed.*prior"):
+        model(n_chains=1).fit(np.full((5, 3), np.nan))
+
+
+@pytest.mark.parametrize("method", ["gibbs", "gibbs-rows", "augmented"])
+def test_a_mistyped_count_is_refused_before_a_search(method):
+    ks = ONES.copy()
+    ks[7] = 1000
+    with pytest.raises(InputError, match=r"exactly\(1000\) in row 7\..*set max_features"):
+        model(max_features="auto", method=method).fit(X, counts=ks)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mass", 1e300),
+        ("mass", 1e-300),
+        ("mass", 7.0),  # max_features
+        ("concentration", 1e300),
+        ("noise_scale", 1e-300),
+        ("noise_scale", 1e300),
+        ("noise_scale", 1e-9),
+        ("feature_scale", 1e300),
+        ("feature_scale", 1e-300),
+        ("feature_scale", 1e9),
+    ],
+)
+def test_numbers_beyond_what_arithmetic_can_bear(name, value):
+    with pytest.raises(InputError, match=f"^{name} must be .*but got {re.escape(str(value))}"):
+        model(**{name: value}).fit(X)
+
+
+def test_counts_beyond_what_doubles_hold():
+    wrong = np.rint(np.abs(X))
+    wrong[4, 1] = 1e18
+    with pytest.raises(InputError, match=r"2\*\*53.*1e\+18 in row 4, column 1"):
+        model(likelihood="poisson", method="gibbs-rows").fit(wrong)
+
+
+@whatever_is_found
+def test_a_mass_has_room_if_features_are_found_out():
+    assert model(mass=20.0, max_features="auto", n_chains=1).fit(X[:9]).components_.shape[1] == 9
+
+
+def test_a_sample_must_fit_into_memory(fitted):
+    with pytest.raises(InputError, match=r"n_rows must be at most \d+.*got 1000000000000"):
+        fitted.sample(10**12, counts="exactly(1)")
+
+
+@whatever_is_found
+def test_columns_far_from_zero_have_a_background():
+    far = X + 1e9
+    found = model(n_chains=1, background="auto").fit(far)
+    assert "units from zero" in found.background_choice_.reason
+    np.testing.assert_allclose(found.background_, 1e9, rtol=1e-6)
+    with pytest.raises(InputError, match=r"background must not be False.*column \d.*subtract"):
+        model(background=False).fit(far)

@@ -149,3 +149,10 @@ def test_log_joint_is_a_density_of_the_scales(shared):
     ]
     steps = (grid[1] - grid[0]) ** 2 * 4
     assert np.exp(values).sum() * steps == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_spread_of_what_does_not_vary():
+    flat = complete(np.full((5, 2), 700.0))
+    assert LinearGaussian(background=True).spread(flat) == 1.0
+    assert LinearGaussian(background=False).spread(flat) == pytest.approx(7.0)
+    assert LinearGaussian(background=True).spread(complete(np.full((5, 2), 1e-16))) == 1.0

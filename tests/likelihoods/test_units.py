@@ -162,3 +162,17 @@ def test_units_do_not_shrink_the_background():
 def test_data_say_their_size():
     data = Data(np.zeros((3, 2)), np.ones((3, 2), bool))
     assert (data.shape, data.nbytes) == ((3, 2), 54)
+
+
+def test_the_column_that_is_farthest_from_zero():
+    likelihood, _ = likelihood_of(X)
+    column, away = likelihood.units.farthest()
+    assert column == 1
+    assert 5.0 < away < 20.0
+
+
+def test_what_rounding_leaves_is_no_spread():
+    values = np.full((9, 2), 0.1) * [1.0, 3.0]
+    likelihood, data = likelihood_of(values, background=True)
+    standard = likelihood.standard(data)
+    np.testing.assert_array_equal(likelihood.linearised(standard)[1].values, standard.values)

@@ -430,3 +430,31 @@ def test_rebuilt_rows_are_means_over_draws(result):
     np.testing.assert_array_equal(images[0].images[0].get_array().ravel(), data.values[10])
     with pytest.raises(InputError, match="rows"):
         plots.rebuilt(result, data, rows=[result.settings["n_rows"]])
+
+
+# What is passed by mistake
+
+
+@pytest.mark.parametrize("name", sorted(set(plots.__all__) - {"held_out", "predictive_checks"}))
+def test_what_is_no_result_is_refused(name):
+    more = [as_data(COMPONENTS)] if name == "rebuilt" else []
+    with pytest.raises(InputError, match=r"result must be a Result, but got a dict.*model.result_"):
+        getattr(plots, name)({}, *more)
+
+
+def test_a_result_where_something_else_is_wanted(result):
+    with pytest.raises(InputError, match=r"scores must be .*a Result.*ribp compare"):
+        plots.held_out(result)
+    with pytest.raises(InputError, match=r"checks must be .*a Result.*result.check\(rng, data\)"):
+        plots.predictive_checks(result)
+    with pytest.raises(InputError, match=r"checks must be .*a list.*model.result_"):
+        plots.predictive_checks([])
+    with pytest.raises(InputError, match=r"data must be .*as_data"):
+        plots.rebuilt(result, COMPONENTS)
+
+
+def test_wrong_places_to_draw(result):
+    with pytest.raises(InputError, match=r"ax must be Axes.*a Figure"):
+        plots.weights(result, ax=Figure())
+    with pytest.raises(InputError, match=r"figure must be a Figure"):
+        plots.traces(result, figure=Figure().add_subplot())

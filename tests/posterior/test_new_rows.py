@@ -145,3 +145,12 @@ def test_laws_that_cannot_be():
     assert tables.shape[1] == 0
     assert which.tolist() == [0, 0, 0]
     assert given.rows.shape[1] == ROWS
+
+
+def test_probabilities_are_at_most_one():
+    model, given = pool("noise per column")
+    tables = np.full((1, FEATURES + 1), -np.inf)
+    tables[0, -1] = 0.0  # every row has every feature, for sure
+    found = weigh_rows(given, model.likelihood, DATA, np.zeros(len(NEW), np.int64), tables)
+    assert found.probs.max() <= 1.0
+    np.testing.assert_allclose(found.probs, 1.0, atol=1e-12)

@@ -36,6 +36,19 @@ def test_save_and_load(tmp_path):
     result.save(path, overwrite=True)
 
 
+def test_results_of_different_times_are_equal():
+    early, late = tree_of(), tree_of()
+    late.attrs["created"] = "2099-01-01T00:00:00+00:00"
+    assert Result(early) == Result(late)
+    assert late.attrs["created"].startswith("2099")
+
+
+@pytest.mark.parametrize("ask", ["sample", "posterior_predictive"])
+def test_more_than_memory_holds_is_refused(ask):
+    with pytest.raises(InputError, match=r"n_\w+ must be at most \d+ .* memory.*got 1000000000000"):
+        getattr(Result(tree_of()), ask)(np.random.default_rng(0), 10**12)
+
+
 def test_what_it_knows():
     result = Result(tree_of(n_chains=3, interrupted=True, warnings=[Notice("look", "Look out.")]))
     assert (result.n_chains, result.n_draws, result.interrupted) == (3, 7, True)
@@ -85,7 +98,7 @@ def test_arviz_gets_all_draws(name):
     result = Result(tree_of(name, n_chains=2, n_draws=30, row_names=list("abcdef")))
     found, posterior = result.to_arviz(), result.tree["posterior"].to_dataset()
     np.testing.assert_array_equal(found["sample_stats"]["lp"], posterior["log_joint"])
-    for key in set(posterior.data_vars) - {"log_joint", "count_log_probs"}:
+    for key in set(posterior.data_vars) - {"count_log_probs"}:
         assert found["posterior"][key].dims == posterior[key].dims
         np.testing.assert_array_equal(found["posterior"][key], posterior[key])
     if "count_log_probs" in posterior:

@@ -301,6 +301,13 @@ TAMPERED = {
     "settings must have method": attribute(settings="[]"),
     "along row instead of 7": setting(n_rows=7),
     "settings['n_dims'] must be a whole number": setting(n_dims="3"),
+    "settings['seed'] must be at least 0": setting(seed=[1, -5]),
+    "settings['seed'] must be below 2**128": setting(seed=[2**128]),
+    "settings['n_chains'] must be between 0 and 10000": setting(n_chains=10**8),
+    "settings['laws'] must be at most as many as the 6 rows": setting(
+        laws=[f"exactly({k})" for k in range(100_000)]
+    ),
+    "settings['n_features'] must be between": setting(n_features=10**12),
     "exit(1)": setting(laws=["exit(1)", "exit(2)"]),
     "noise_scale is there": setting(likelihood={"name": "poisson", "background": True}),
     "noise_scale must be a number": setting(
@@ -384,6 +391,11 @@ def test_crafted_files_are_refused_and_run_no_code(saved, tmp_path, craft):
     assert not marker.exists()
     pickle.loads(evil)
     assert marker.exists()  # it would have been made
+
+
+def test_a_file_larger_than_memory_is_refused(saved, monkeypatch):
+    monkeypatch.setattr("ribp.results.store.memory", lambda: 100)
+    refused(saved, "more than this machine's memory")
 
 
 def test_a_text_that_holds_code_stays_a_text(path, tmp_path):

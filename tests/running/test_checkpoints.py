@@ -1,8 +1,10 @@
 """Checkpoints: chains that go on from one are the same, bit for bit, and bad ones are refused."""
 
 import errno
+import io
 import json
 import os
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +17,7 @@ from ribp.running import checkpoint as module
 from ribp.running import run as running
 from ribp.running.chain import new_chains
 from ribp.running.checkpoint import Checkpoint, digest
-from ribp.running.files import write_atomically
+from ribp.running.files import read_arrays, write_atomically
 from ribp.running.progress import Progress
 from ribp.running.samplers import sampler
 
@@ -196,3 +198,44 @@ def test_data_have_a_fingerprint():
     others = ([[1.0, 0.0], [2.0, 3.0]], [[1.0, np.nan], [2.0, 4.0]], [[1.0, np.nan, 2.0, 3.0]])
     assert digest(data) == digest(with_missing(np.array([[1.0, np.nan], [2.0, 3.0]])))
     assert len({digest(data), *(digest(with_missing(np.array(o))) for o in others)}) == 4
+
+
+def bomb(path, compression=zipfile.ZIP_STORED, shape=(10**12,), content=b""):
+    """Write an archive whose one array is claimed to have this shape."""
+    header = io.BytesIO()
+    claim = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, claim)
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("rows.npy", header.getvalue() + content)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"compression": zipfile.ZIP_DEFLATED, "shape": (10**6,), "content": bytes(8 * 10**6)}],
+)
+def test_archives_that_claim_more_than_they_hold(tmp_path, how):
+    bomb(tmp_path / "arrays.npz", **how)
+    with pytest.raises(ValueError, match="claims to hold more"):
+        read_arrays(tmp_path / "arrays.npz")
+    with pytest.raises(StorageError, match="damaged"):
+        Checkpoint(tmp_path).arrays()
+
+
+def test_one_array_listed_many_times(tmp_path):
+    path = tmp_path / "arrays.npz"
+    np.savez(path, rows=np.zeros(10**5))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.filelist += archive.filelist * 1000
+        archive._didModify = True
+    with pytest.raises(ValueError, match="claims to hold more"):
+        read_arrays(path)
+
+
+def test_a_state_of_another_model_is_refused(tmp_path):
+    run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path))
+    path = tmp_path / "chain-0.npz"
+    arrays = read_arrays(path)
+    arrays["state.count_log_probs"] = arrays["state.count_log_probs"][:0]
+    np.savez(path, **arrays)
+    with pytest.raises(StorageError, match="chain-0"):
+        read(Checkpoint(tmp_path), "gibbs", SHORT)

@@ -131,3 +131,16 @@ def test_sizes(tmp_path, monkeypatch):
     assert not is_large(tmp_path / "none.npy")
     monkeypatch.setattr("ribp.cli.large_files.memory", lambda: 100)
     assert is_large(tmp_path / "x.npy")
+
+
+@pytest.mark.jit
+def test_a_report_knows_that_the_file_is_the_same(few, files, ribp):
+    for name, counts in (("x.npy", f"file:{files / 'counts.npy'}"), ("x.parquet", "column:k")):
+        run = files / f"run-{name}"
+        options = ["--memory", "2GB", "--counts", counts, *ROWS]
+        assert ribp("fit", files / name, "--out", run, *options)[0] == 0
+        assert "Left out" not in ribp("report", run)[1]
+    values = np.load(files / "x.npy")
+    values[3, 1] = 7.0
+    np.save(files / "x.npy", values)
+    assert "has changed" in ribp("report", files / "run-x.npy", "--overwrite")[1]

@@ -199,7 +199,7 @@ def test_an_estimator_takes_a_map(few, path, monkeypatch):
         np.testing.assert_array_equal(here.components_, there.components_)
         np.testing.assert_array_equal(here.row_probs_, there.row_probs_)
         assert there.n_features_in_ == VALUES.shape[1]
-    monkeypatch.setattr("ribp.scale.elsewhere._memory", lambda: 100)
+    monkeypatch.setattr("ribp.scale.elsewhere.memory", lambda: 100)
     with pytest.raises(InputError, match=r'memory twice with method="gibbs".*gibbs-rows'):
         ribp.RestrictedIBP("gibbs", **settings).fit(mapped)
 

@@ -27,8 +27,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, digamma, entr
 
+from ribp import checks
 from ribp.checks import FloatArray
-from ribp.errors import InputError
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import hyper
@@ -75,11 +75,7 @@ class FiniteBuffetModel:
     concentration: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.mass is not None and self.mass >= self.n_features:
-            raise InputError(
-                "mass", f"must be below max_features={self.n_features}", self.mass,
-                "Raise max_features, or lower the mass.",
-            )  # fmt: skip
+        checks.below_features(self.mass, self.n_features)
 
     def weight_prior(self, mass: float) -> WeakLimitPrior:
         """Return the prior of the log-odds."""

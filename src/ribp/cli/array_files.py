@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ribp.cli.data_file import DataFile, check_size, listed
+from ribp.cli.data_file import DataFile, check_bytes, check_size, listed
 from ribp.errors import StorageError
 
 _SPARSE_NPZ = {"format", "shape", "data"}
@@ -36,6 +36,7 @@ def read_npz(path: Path) -> DataFile:
     """Return the one array, or the sparse matrix, in an `.npz` file."""
     with _damage(path), path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         names = list(file.files)
+        check_bytes(path, sum(member.file_size for member in file.zip.infolist()))
         if set(names) >= _SPARSE_NPZ:
             return DataFile(path, "npz", _sparse(path, {name: file[name] for name in names}))
         if len(names) != 1:

@@ -7,15 +7,15 @@ what is wrong with what was asked of it, such as a column that it does not have,
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import LARGEST, FloatArray, IntArray, first_too_large
 from ribp.errors import InputError, StorageError
+from ribp.threads import memory
 
 MISSING = frozenset({"", "na", "nan", "null", "?"})
 """The cells, in lower case and without blanks around them, that mean a missing entry."""
@@ -114,7 +114,7 @@ def _repeats(names: Sequence[str]) -> bool:
 
 
 def check_finite(file: DataFile) -> DataFile:
-    """Return the file if it has rows, dims, and no infinite value."""
+    """Return the file if it has rows, dims, and no value that is infinite or beyond `LARGEST`."""
     n_rows, n_dims = file.values.shape
     if n_rows == 0:
         raise StorageError(file.path, "has no rows of data", "Name a file with at least one row.")
@@ -122,11 +122,17 @@ def check_finite(file: DataFile) -> DataFile:
         raise StorageError(
             file.path, "has no columns of data", "Name a file with at least one column of numbers."
         )
-    infinite = np.isinf(file.values)
-    if infinite.any():
-        row, dim = (int(i) for i in np.argwhere(infinite)[0])
-        name = column_label(file.dim_names, dim)
-        raise infinite_value(file.path, file.place(row), name, str(file.values[row, dim]))
+    wrong = first_too_large(file.values)
+    if wrong:
+        row, dim = wrong
+        name, value = column_label(file.dim_names, dim), file.values[wrong]
+        if np.isinf(value):
+            raise infinite_value(file.path, file.place(row), name, str(value))
+        raise StorageError(
+            file.path,
+            f"has the value {value} in {file.place(row)}, {name}, and {LARGEST:g} is the largest",
+            "Leave the cell empty if it is missing, or divide the column by a constant.",
+        )
     return file
 
 
@@ -144,14 +150,6 @@ def column_label(names: Sequence[str] | None, j: int) -> str:
     return f"column {j + 1}" if names is None else f"column {shown(names[j])}"
 
 
-def memory() -> int:
-    """Return the bytes of memory that this machine has."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return 2**40
-
-
 def check_size(path: Path, n_rows: int, n_dims: int) -> None:
     """Raise a `StorageError` if a matrix, without its gaps, is larger than this machine."""
     if n_rows * n_dims * 8 > memory():
@@ -159,5 +157,15 @@ def check_size(path: Path, n_rows: int, n_dims: int) -> None:
             path,
             f"has {n_rows} rows and {n_dims} columns: {n_rows * n_dims * 8 / 1e9:.3g} GB as "
             "numbers, more than this machine has memory",
+            "Keep fewer rows or columns.",
+        )
+
+
+def check_bytes(path: Path, n_bytes: int) -> None:
+    """Raise a `StorageError` if what an archive unpacks to is larger than this machine."""
+    if n_bytes > memory():
+        raise StorageError(
+            path,
+            f"unpacks to {n_bytes / 1e9:.3g} GB, more than this machine has memory",
             "Keep fewer rows or columns.",
         )

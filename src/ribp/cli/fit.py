@@ -62,7 +62,7 @@ def fit(
     options = options | {"random_state": seed}
     folder = RunFolder(out)
     model = estimators.RestrictedIBP(**options)
-    model.check(source.data, source.counts)  # before anything is written
+    model.check(source.data, source.counts, source.row_names)  # before anything is written
     asked = {"path": str(path.resolve()), "counts": counts, "holdout": holdout, "seed": seed}
     folder.create({"source": asked, "estimator": options}, overwrite)
     if source.hidden.any():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ribp.cli.count_options import count_columns, counts_from
-from ribp.cli.data_file import memory, no_such_column
+from ribp.cli.data_file import no_such_column
 from ribp.cli.files import kind_of, open_check
 from ribp.cli.parquet_files import spool_parquet
 from ribp.counts import RowCounts
@@ -24,7 +24,7 @@ from ribp.running.estimate import BUDGET
 from ribp.scale.in_process import InProcess, Keeper
 from ribp.scale.shard import GROUP
 from ribp.scale.source import FileSource, npy_source
-from ribp.threads import n_cores
+from ribp.threads import memory, n_cores
 
 __all__ = ["Large", "as_bytes", "check_memory", "is_large", "open_large", "remove_copy", "rows_of"]
 

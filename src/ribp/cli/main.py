@@ -32,6 +32,13 @@ CountsOption = Annotated[
         "column:LO,HI or file:PATH. Learned if left out.",
     ),
 ]
+NewCounts = Annotated[
+    str | None,
+    typer.Option(
+        help="How many features each of these rows has, as for ribp fit. If left out, the law of "
+        "the fit; where its rows had different laws, their average.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
@@ -152,7 +159,7 @@ def transform(
     run: Run,
     data: Data,
     out: Annotated[Path, typer.Option(help="File to write: .csv, .npy, .npz or .parquet.")],
-    counts: CountsOption = None,
+    counts: NewCounts = None,
     decode: Annotated[
         bool, typer.Option("--decode", help="Write 0 and 1 that obey the counts.")
     ] = False,

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ribp import checks
 from ribp.checks import FloatArray
 from ribp.cli.count_options import count_columns, counts_from
 from ribp.cli.files import read_data
@@ -28,7 +29,9 @@ from ribp.errors import InputError, StorageError
 from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.door import as_data
 from ribp.running.checkpoint import Checkpoint, digest
-from ribp.running.files import read_described, write_atomically, write_described
+from ribp.running.files import read_arrays, read_described, write_atomically, write_described
+from ribp.scale.in_process import InProcess
+from ribp.scale.source import ArraySource
 
 __all__ = ["RunFolder", "Source", "read_source"]
 
@@ -126,6 +129,10 @@ class RunFolder:
             )
         if not all(isinstance(found.get(key), dict) for key in ("source", "estimator")):
             raise StorageError(path, "lacks what was asked", "Fit again into a new folder.")
+        try:
+            checks.seeds("seed", found["source"].get("seed", 0))
+        except InputError as error:
+            raise StorageError(path, f"cannot be: {error}", "Fit again.") from None
         return found
 
     def source(self) -> Source:
@@ -138,7 +145,7 @@ class RunFolder:
                 self.path / "config.json", "asks for settings that ribp does not know", "Fit again."
             ) from None
         checkpoint = Checkpoint(self.checkpoints)
-        if checkpoint.exists() and checkpoint.settings().get("data") != digest(found.data):
+        if checkpoint.exists() and checkpoint.settings().get("data") != _digest(found, asked):
             raise StorageError(
                 Path(asked["path"]), f"has changed since the run in {self.path}", "Fit again."
             )
@@ -160,9 +167,9 @@ class RunFolder:
             return None
         mask, values = np.zeros(shape, bool), np.zeros(shape)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                mask[found["rows"], found["columns"]] = True
-                values[found["rows"], found["columns"]] = found["values"]
+            found = read_arrays(path)
+            mask[found["rows"], found["columns"]] = True
+            values[found["rows"], found["columns"]] = found["values"]
         except Exception:  # whatever is wrong with it, it is of no use
             raise StorageError(path, "is damaged", "Fit again.") from None
         return values, mask
@@ -189,6 +196,13 @@ class RunFolder:
                 file.write(f"{_now()} {text}\n")
         except OSError:
             pass
+
+
+def _digest(found: Source, asked: dict[str, Any]) -> str:
+    """Return the fingerprint of data as the run took it: of all of them, or of their parts."""
+    if asked.get("large"):
+        return InProcess(ArraySource(found.values)).survey().digest
+    return digest(found.data)
 
 
 def _now() -> str:

@@ -11,12 +11,14 @@ from ribp import checks
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.poisson import MOST_COUNT
 from ribp.likelihoods.units import Units
 
 __all__ = [
     "Background",
     "Learned",
     "background_or_auto",
+    "check_offsets",
     "entropy",
     "fixed",
     "known_features",
@@ -27,10 +29,22 @@ Learned = Literal["learn"]
 Background = bool | Literal["auto"]
 Known = tuple[tuple[float, ...], ...]
 
+LIMITS = {
+    "mass": (1e-10, 1e4),
+    "concentration": (1e-6, 1e6),
+    "noise_scale": (1e-100, 1e100),
+    "feature_scale": (1e-100, 1e100),
+}
+"""The smallest and the largest number that may be given."""
+MOST_RATIO = 1e6
+"""Of features to noise: beyond it matrices are singular in double precision."""
+
 
 def fixed(name: str, value: float | Learned) -> float | None:
-    """Return a positive number, or None to learn it."""
-    return None if value == "learn" else checks.positive(name, value)
+    """Return a positive number that arithmetic can bear, or None to learn it."""
+    if isinstance(value, str) and value == "learn":
+        return None
+    return checks.within(name, value, *LIMITS[name])
 
 
 def known_features(given: ArrayLike | None) -> Known:
@@ -62,6 +76,8 @@ def likelihood(
     noise_size = fixed("noise_scale", noise_scale)
     feature_size = fixed("feature_scale", feature_scale)
     if checks.one_of("likelihood", kind, ("gaussian", "poisson")) == "poisson":
+        if feature_size is not None:
+            checks.within("feature_scale", feature_scale, LIMITS["feature_scale"][0], MOST_COUNT)
         return PoissonCounts(
             background=background,
             feature_scale=feature_size,
@@ -69,14 +85,53 @@ def likelihood(
             known=known,
         )
     shared = checks.one_of("noise", noise, ("per-dim", "shared")) == "shared"
+    units = Units.of(seen, shared=shared)
+    _check_ratios(noise_size, feature_size, shared, units)
     return LinearGaussian(
         shared=shared,
         background=background,
         noise_scale=noise_size,
         feature_scale=feature_size,
         known=known,
-        units=Units.of(seen, shared=shared),
+        units=units,
     )
+
+
+def check_offsets(given: LinearGaussian | PoissonCounts) -> None:
+    """Raise an `InputError` if columns are too far from zero for a model without a background."""
+    units = given.units if isinstance(given, LinearGaussian) else None
+    column, away = (0, 0.0) if units is None else units.farthest()
+    if away > MOST_RATIO:
+        raise InputError(
+            "background",
+            f"must not be False where a column is more than {MOST_RATIO:g} standard deviations "
+            "from zero",
+            f"False, and column {column} is {away:.3g} away",
+            "Set background=True, or subtract the mean of that column.",
+        )
+
+
+def _check_ratios(
+    noise_scale: float | None, feature_scale: float | None, shared: bool, units: Units
+) -> None:
+    """Raise an `InputError` if features would be so far above the noise that doubles fail."""
+    spread = max(units.spread)
+    if noise_scale is not None and noise_scale * MOST_RATIO < spread:
+        raise InputError(
+            "noise_scale",
+            f"must be at least {1 / MOST_RATIO:g} of the largest standard deviation of a column, "
+            f"{spread:g}",
+            noise_scale,
+            'Raise it, or set it to "learn".',
+        )
+    unit = (noise_scale or spread) if shared else 1.0
+    if feature_scale is not None and feature_scale > MOST_RATIO * unit:
+        raise InputError(
+            "feature_scale",
+            f"must be at most {MOST_RATIO:g} times the scale of the noise",
+            feature_scale,
+            'Lower it, or set it to "learn".',
+        )
 
 
 def background_or_auto(given: Any) -> bool | None:

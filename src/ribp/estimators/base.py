@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ribp import checks
 from ribp.background_choice import with_background
 from ribp.checks import FloatArray
-from ribp.errors import FitWarning, InputError
+from ribp.errors import FitWarning, InputError, Notice
 from ribp.estimators.arguments import (
     Background,
     Learned,
     background_or_auto,
+    check_offsets,
     entropy,
     known_features,
     likelihood,
@@ -30,6 +31,7 @@ from ribp.estimators.describe import describe, row_probs
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.column_notices import column_notices, moment_notices
 from ribp.likelihoods.door import as_data
 from ribp.likelihoods.moments import Moments, moments
 from ribp.model import Model
@@ -88,6 +90,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ) -> Self:
         """Fit data that are with a `ribp.scale.in_process.Keeper`: "gibbs-rows", "structured"."""
         self._set_columns(survey.shape[1], dim_names)
+        self._check_counts(counts, survey.shape, None)
         model, grow = self._model(survey.shape[0], survey.moments, counts)
         assert isinstance(model, Model)
         self.result_ = scale_fit.fit(
@@ -104,12 +107,16 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             checkpoint=self.checkpoint,
             seed=entropy(self.random_state),
             dim_names=dim_names,
+            notices=moment_notices(survey.moments, dim_names),
         )
         return self._told()
 
-    def check(self, data: Data, counts: Counts = None) -> None:
+    def check(
+        self, data: Data, counts: Counts = None, row_names: Sequence[str] | None = None
+    ) -> None:
         """Raise an error if such data cannot be fitted so, before anything is done."""
         chosen = checks.one_of("method", self.method, self._METHODS)
+        self._check_counts(counts, data.shape, row_names)
         model, _ = self._model(data.shape[0], moments(data), counts)
         sampler(
             self._METHODS[chosen], with_background(model, True) if self._chooses else model
@@ -140,7 +147,13 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
         chosen = checks.one_of("method", self.method, self._METHODS)
+        self._check_counts(counts, data.shape, row_names)
         model, grow = self._model(data.shape[0], moments(data), counts)
+        names = getattr(self, "feature_names_in_", None)
+        notices = column_notices(data, names, row_names)
+        for notice in notices:
+            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
         self.result_ = fit(
             model,
             data,
@@ -155,20 +168,27 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             checkpoint=self.checkpoint,
             seed=entropy(self.random_state),
             row_names=row_names,
-            dim_names=getattr(self, "feature_names_in_", None),
+            dim_names=names,
+            notices=notices,
         )
-        return self._told()
+        return self._told(notices)
 
-    def _told(self) -> Self:
-        """Describe what was found, and say what is wrong with it."""
+    def _told(self, known: Sequence[Notice] = ()) -> Self:
+        """Describe what was found, and say what is wrong with it that is not yet known."""
         self._describe()
         for notice in self.result_.summary().warnings:
-            warnings.warn(notice.text, FitWarning, stacklevel=4)
+            if notice not in known:
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
         return self
 
     @abstractmethod
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
         """Return the model, and whether it may grow."""
+
+    def _check_counts(
+        self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None
+    ) -> None:
+        """Raise an error if a count of some row cannot be meant."""
 
     @property
     def _chooses(self) -> bool:
@@ -199,27 +219,25 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             and index.dtype.kind in "OUT"
         ):
             names = [str(name) for name in index]
-        values = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=True,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite="allow-nan",
-        )
-        return as_data(values), names
+        columns = getattr(X, "columns", None)
+        data = as_data(X, names, None if columns is None else [str(name) for name in columns])
+        validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
+        return data, names
 
     def _likelihood(self, seen: Moments) -> LinearGaussian | PoissonCounts:
-        return likelihood(
+        on = background_or_auto(self.background)
+        found = likelihood(
             self.likelihood,
             seen,
             noise=self.noise,
             noise_scale=self.noise_scale,
             feature_scale=self.feature_scale,
-            background=bool(background_or_auto(self.background)),
+            background=bool(on),
             known=known_features(getattr(self, "fixed_components", None)),
         )
+        if on is False:
+            check_offsets(found)
+        return found
 
     # Reading
 

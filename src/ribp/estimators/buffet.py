@@ -14,13 +14,13 @@ from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.estimators.arguments import Background, Learned, entropy, fixed
+from ribp.estimators.arguments import LIMITS, Background, Learned, entropy, fixed
 from ribp.estimators.base import Features
 from ribp.likelihoods import PoissonCounts
 from ribp.likelihoods.base import Rows
 from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts
-from ribp.results.settings import AnyModel
+from ribp.results.settings import MOST_FEATURES, AnyModel
 from ribp.running.progress import ProgressOption
 
 __all__ = ["IndianBuffet"]
@@ -108,10 +108,10 @@ class IndianBuffet(Features):
                 "likelihood", 'must be "gaussian" for IndianBuffet', "poisson", "Use RestrictedIBP."
             )
         mass = fixed("mass", self.mass)
-        concentration = checks.positive("concentration", self.concentration)
+        concentration = checks.within("concentration", self.concentration, *LIMITS["concentration"])
         if self.method == "gibbs":
             return BuffetModel(n_rows, likelihood, mass, concentration), False
         size = min(_USUAL_FEATURES, n_rows)
         if self.max_features != "auto":
-            size = checks.integer("max_features", self.max_features, least=1)
+            size = checks.integer("max_features", self.max_features, least=1, most=MOST_FEATURES)
         return FiniteBuffetModel(n_rows, size, likelihood, mass, concentration), False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,6 +21,7 @@ from ribp.likelihoods.moments import Moments
 from ribp.mcmc import capacity
 from ribp.model import Model
 from ribp.posterior.laws import Counts
+from ribp.results.settings import MOST_FEATURES
 from ribp.running.progress import ProgressOption
 
 __all__ = ["RestrictedIBP"]
@@ -200,20 +202,32 @@ class RestrictedIBP(Features):
         rng = np.random.default_rng(entropy(random_state))
         return self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1]
 
+    def _check_counts(
+        self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None
+    ) -> None:
+        counts = self.counts if counts is None else counts
+        if counts is not None and isinstance(self.max_features, str):
+            capacity.check_counts(as_row_counts(counts, shape[0]), shape[1], row_names)
+
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[Model, bool]:
         counts = self.counts if counts is None else counts
         auto = isinstance(self.max_features, str) and self.max_features == "auto"
-        size = 0 if auto else checks.integer("max_features", self.max_features, least=1)
+        size = (
+            0
+            if auto
+            else checks.integer("max_features", self.max_features, least=1, most=MOST_FEATURES)
+        )
         if counts is None:
             base = [1.0 / (k + 1) for k in range((size or _USUAL_COUNTS) + 1)]
             counts = learned(base)
         laws, likelihood = as_row_counts(counts, n_rows), self._likelihood(seen)
-        size = size or capacity.first_guess(laws) + len(likelihood.known)
+        mass = fixed("mass", self.mass)
+        size = size or capacity.first_guess(laws, mass) + len(likelihood.known)
         model = Model(
             laws,
             size,
             likelihood,
-            fixed("mass", self.mass),
+            mass,
             fixed("concentration", self.concentration),
         )
         return model, auto and self.method != "augmented"

@@ -47,10 +47,12 @@ from ribp.likelihoods.rows_kept import (
     in_blocks,
     law_sizes,
 )
+from ribp.likelihoods.units import ROUNDING
 
 __all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
 
 _SHAPE = 2.0
+_OFFSET = 0.01
 
 
 class Sums(NamedTuple):
@@ -95,7 +97,11 @@ class LinearGaussian(GaussianSettings):
         return math.sqrt(1.0 + float(means.var()))
 
     def spread(self, data: Data) -> float:
-        """Return the standard deviation of what was seen, around column means with a background."""
+        """Return the standard deviation of what was seen, around column means with a background.
+
+        Without one, at least a hundredth of their size: offsets are for features to explain. One
+        where nothing varies: data are in standard units, and what is left is rounding.
+        """
         values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
         seen = ~np.isnan(values)
         if not seen.any():
@@ -103,13 +109,17 @@ class LinearGaussian(GaussianSettings):
         total = np.where(seen, values, 0.0).sum(axis=0)
         means = total / np.maximum(seen.sum(axis=0), 1)
         centre = means if self.background else total.sum() / seen.sum()
-        return float(np.sqrt(np.mean((values - centre)[seen] ** 2))) or 1.0
+        found = float(np.sqrt(np.mean((values - centre)[seen] ** 2)))
+        if not self.background:
+            found = max(found, _OFFSET * float(np.sqrt(np.mean(values[seen] ** 2))))
+        return found if found > ROUNDING else 1.0
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
         """Return itself with data in units of the noise, about; as they are if noise is shared."""
         if self.shared:
             return self, data
-        return self, Data(data.values / noise_units(data), data.observed)
+        noise = noise_units(data)
+        return self, Data(data.values / np.where(noise > ROUNDING, noise, 1.0), data.observed)
 
     def relative_scale(self, parameters: GaussianParameters) -> float:
         """Return t, the size of a feature in units of the noise of its column."""

@@ -43,8 +43,10 @@ from ribp.likelihoods.rows_kept import (
 )
 from ribp.rng import kernel_seed
 
-__all__ = ["PoissonCounts", "PoissonParameters"]
+__all__ = ["MOST_COUNT", "PoissonCounts", "PoissonParameters"]
 
+MOST_COUNT = 2.0**53
+"""The largest count: doubles do not hold all whole numbers beyond it."""
 _LEAST = 1e-300  # a rate is never zero
 _MEAN_SHAPE = 2.0
 
@@ -93,14 +95,15 @@ class PoissonCounts:
     known: tuple[tuple[float, ...], ...] = ()
 
     def check(self, data: Data) -> None:
-        """Raise an `InputError` unless all entries are whole numbers, zero or more."""
-        wrong = np.argwhere((data.values < 0) | (data.values != np.floor(data.values)))
+        """Raise an `InputError` unless all entries are whole numbers from 0 to 2**53."""
+        x = data.values
+        wrong = np.argwhere((x < 0) | (x > MOST_COUNT) | (x != np.floor(x)))
         if len(wrong):
             row, column = (int(i) for i in wrong[0])
             raise InputError(
                 "X",
-                "must hold counts (0, 1, 2, ...) under the Poisson likelihood",
-                f"{data.values[row, column]} in row {row}, column {column}",
+                "must hold counts (0, 1, 2, ..., at most 2**53) under the Poisson likelihood",
+                f"{x[row, column]} in row {row}, column {column}",
                 'Correct the entry, or use likelihood="gaussian".',
             )
         check_known(self.known, data)

@@ -26,12 +26,15 @@ from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.moments import Moments
 
-__all__ = ["LEAST_SPREAD", "NEARLY_CONSTANT", "Units", "UnscaledData", "scaled"]
+__all__ = ["LEAST_SPREAD", "NEARLY_CONSTANT", "ROUNDING", "Units", "UnscaledData", "scaled"]
 
 LEAST_SPREAD = 1e-150
 """A column that varies less is constant: squares of such numbers are lost."""
 NEARLY_CONSTANT = 1e-12
 """So is one that varies less than this share of its size, which may be rounding."""
+
+ROUNDING = 1e-8
+"""A spread below this, in standard units, is what rounding leaves of a column that is constant."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,12 @@ class Units:
         else:
             spread = [_unit(v, m**2) for v, m in zip(variance.tolist(), mean.tolist(), strict=True)]
         return cls(tuple(mean.tolist()), tuple(spread), tuple(number.astype(int).tolist()))
+
+    def farthest(self) -> tuple[int, float]:
+        """Return the column whose mean is the most units from zero, and how many."""
+        away = np.abs(self.means) / self.spreads
+        at = int(away.argmax())
+        return at, float(away[at])
 
     @cached_property
     def means(self) -> FloatArray:

@@ -3,25 +3,32 @@
 A chain of its own, before all others, begins with twice as many as the largest expected count, and
 at least sixteen. Whenever fewer than a fifth are unused it gets half as many again. What it ends
 with is what all chains have: a sampler whose space changes with its state has no law.
+
+One mistyped count would make a search for a thousand features, so a count that nothing makes
+plausible is refused first: an expected count above 100, above the number of columns, and above ten
+times what nine rows in ten expect. Where most rows have many features nothing is refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ribp.checks import row_place
 from ribp.counts import CountLaw, RowCounts
 from ribp.counts.tables import draw_log_probs
+from ribp.errors import InputError
 from ribp.likelihoods.base import Data
 from ribp.mcmc.start import Tick, best_start, no_tick
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 
-__all__ = ["enlarged", "first_guess", "needs_room", "spare", "with_room"]
+__all__ = ["check_counts", "enlarged", "first_guess", "needs_room", "spare", "with_room"]
 
 _LEAST = 16
 _SPARE_SHARE = 0.2
@@ -30,21 +37,63 @@ _RARE = 1e-3
 _MOST_GROWTH = 6  # times, before sweeps begin
 _SWEEPS = 100
 _CHECK_EVERY = 20
+_PLAUSIBLE = 100  # features of a row, whatever the others have
+_TIMES_OTHERS = 10
+_OTHERS = 0.9  # of rows
+_MOST = 10_000  # to begin with
 
 
-def first_guess(counts: RowCounts) -> int:
-    """Return how many features to begin with."""
+def first_guess(counts: RowCounts, mass: float | None = None) -> int:
+    """Return how many features to begin with: at least twice a mass that is known."""
     reach = max((_reach(law) for law in counts.laws), default=0)
     mean = max((law.mean for law in counts.laws), default=0.0)
-    return max(_LEAST, reach + 1, round(2.0 * mean))
+    return max(_LEAST, reach + 1, round(2.0 * mean), math.ceil(2.0 * (mass or 0.0)))
 
 
 def _reach(law: CountLaw) -> int:
     """Return the least count that a row of this law exceeds with a chance of one in a thousand."""
-    count = math.ceil(law.mean)
-    while law.tail(count) > _RARE:
-        count += 1
-    return count
+    low, step = math.ceil(law.mean), 1
+    while law.tail(low + step) > _RARE:
+        step *= 2
+    counts = range(low, low + step)
+    return low + bisect_left(counts, True, key=lambda count: law.tail(count) <= _RARE)
+
+
+def check_counts(counts: RowCounts, n_dims: int, row_names: Sequence[str] | None = None) -> None:
+    """Raise an `InputError` for a count so large that a search should not begin with it.
+
+    Parameters
+    ----------
+    counts
+        The count law of every row.
+    n_dims
+        How many columns the data have.
+    row_names
+        What to call rows; numbers from 0 if there are none.
+    """
+    expected = np.array([law.mean for law in counts.laws])
+    if not expected.size:
+        return
+    usual = np.quantile(expected[counts.index], _OTHERS, method="lower")
+    most = max(_PLAUSIBLE, n_dims, _TIMES_OTHERS * float(usual))
+    wrong = np.flatnonzero(expected[counts.index] > most)
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(
+            "counts",
+            f'must be at most {most:.0f} features a row with max_features="auto": nine rows in ten '
+            f"expect {usual:g} or fewer, and there are {n_dims} columns",
+            f"{counts[row]} in {row_place(row, row_names)}",
+            "Correct that count, or set max_features to allow it.",
+        )
+    room = first_guess(counts)
+    if room > _MOST:
+        raise InputError(
+            "counts",
+            f'must be possible with {_MOST} features if max_features="auto"',
+            f"laws that need {room}",
+            "Set max_features: larger counts are then left out of each law.",
+        )
 
 
 def spare(state: State) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray
+from ribp.plots.arguments import check_result
 from ribp.plots.labels import plain, row_names
 from ribp.plots.layout import one_panel, say, whole_numbers
 from ribp.plots.row_selection import Selection, selection
@@ -39,6 +40,7 @@ def activity(
     ax
         Where to draw; a new picture if None.
     """
+    check_result(result)
     most = checks.integer("most", most, least=1)
     chosen = selection(result, rows)
     n_rows, n_features = chosen.probs.shape

@@ -11,26 +11,33 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
+from ribp.errors import InputError
+from ribp.plots.arguments import check_kind
 from ribp.plots.layout import one_panel
 from ribp.plots.style import BLUE, GREY, ORANGE, styled
-from ribp.posterior.predictive_checks import NOISE, Checked
+from ribp.posterior.predictive_checks import NOISE, Checked, Checks
 from ribp.posterior.verdict import SIGN, SURE
+from ribp.results import Result
 
 __all__ = ["predictive_checks"]
 
 _LOWEST = 1e-8  # shown; what is lower is a triangle at the edge
 
 
-def predictive_checks(checks: Mapping[str, Checked], *, ax: Axes | None = None) -> Axes:
+def predictive_checks(
+    checks: Result | Checks | Mapping[str, Checked], *, ax: Axes | None = None
+) -> Axes:
     """Draw the p-values of checks.
 
     Parameters
     ----------
     checks
-        By name: ``result.check(rng, data).worst``, or ``result.judgement.checks``.
+        A result, whose checks were made at the end of the fit; or ``result.check(rng, data)``; or
+        checks by name.
     ax
         Where to draw; a new picture if None.
     """
+    checks = _by_name(checks)
     with styled():
         ax = one_panel(ax, 6.5, 1.0 + 0.3 * len(checks))
         ax.axvspan(_LOWEST / 3.0, SURE, color=ORANGE, alpha=0.45, lw=0)
@@ -47,3 +54,21 @@ def predictive_checks(checks: Mapping[str, Checked], *, ax: Axes | None = None) 
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("p-value, corrected (shaded: the model does not fit)")
     return ax
+
+
+def _by_name(checks: Result | Checks | Mapping[str, Checked]) -> Mapping[str, Checked]:
+    if isinstance(checks, Checks):
+        return checks.worst
+    if isinstance(checks, Result):
+        judged = checks.judgement
+        if judged is None or not judged.checks:
+            raise InputError(
+                "checks",
+                "must be those of a fit that was checked",
+                "a Result without checks",
+                "Pass result.check(rng, data), or make more draws.",
+            )
+        return judged.checks
+    rule = "must be a Result, or what `Result.check` returns"
+    check_kind("checks", checks, Mapping, rule, "Pass model.result_.")
+    return checks

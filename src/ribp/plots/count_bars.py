@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from ribp.plots.arguments import check_result
 from ribp.plots.labels import plain
 from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
 from ribp.plots.reading import SPREAD, CountShares, count_shares
@@ -38,6 +39,7 @@ def counts(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     -------
     An array of Axes, one a law.
     """
+    check_result(result)
     groups = count_shares(result)
     first, last = _ends(groups)
     with styled():

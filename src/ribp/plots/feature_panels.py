@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
+from ribp.plots.arguments import check_result
 from ribp.plots.labels import dim_names, percent, plain
 from ribp.plots.layout import AnyFigure, AxesArray, panels, say, whole_numbers
 from ribp.plots.reading import SPREAD, Spread, component, places, row_probs
@@ -65,6 +66,7 @@ def features(
     -------
     An array of Axes, one a feature.
     """
+    check_result(result)
     most = checks.integer("most", most, least=1)
     n_dims = result.settings["n_dims"]
     at = places(result)

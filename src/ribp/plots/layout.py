@@ -16,6 +16,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ribp.plots.arguments import check_kind
+
 __all__ = ["AnyFigure", "AxesArray", "Picture", "one_panel", "panels", "say", "whole_numbers"]
 
 AnyFigure = Figure | SubFigure
@@ -38,7 +40,10 @@ class Picture(Figure):
 
 def one_panel(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the axes to draw in: those given, or the only ones of a new picture."""
-    return Picture(width, height).add_subplot() if ax is None else ax
+    if ax is None:
+        return Picture(width, height).add_subplot()
+    check_kind("ax", ax, Axes, "must be Axes of Matplotlib", "Leave it out for a new picture.")
+    return ax
 
 
 def panels(
@@ -62,6 +67,8 @@ def panels(
     high = -(-number // wide)
     if figure is None:
         figure = Picture(max(width * wide + 0.5, _NARROWEST), height * high + 0.5)
+    remedy = "Leave it out for a new picture."
+    check_kind("figure", figure, AnyFigure, "must be a Figure of Matplotlib", remedy)
     cells = np.ravel(figure.subplots(high, wide, squeeze=False, **shared))
     for unused in cells[number:]:
         unused.remove()

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.checks import FloatArray
+from ribp.plots.arguments import check_result
 from ribp.plots.labels import chain_names
 from ribp.plots.layout import AnyFigure, AxesArray, panels, say
 from ribp.plots.reading import Spread, rank_shares
@@ -41,6 +42,7 @@ def ranks(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     -------
     An array of Axes, one a quantity.
     """
+    check_result(result)
     found, known = dict(quantities(result.tree)), result.diagnostics()
     names, halves = chain_names(result), result.n_chains == 1
     if halves:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.base import Data
+from ribp.plots.arguments import check_kind, check_result
 from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours
 from ribp.plots.labels import plain, row_names
 from ribp.plots.layout import AnyFigure, AxesArray, panels
@@ -56,6 +57,8 @@ def rebuilt(
     -------
     An array of Axes: one a row, or two for images (the data, then what was rebuilt).
     """
+    check_result(result)
+    check_kind("data", data, Data, "must be data as the fit had them", "Pass as_data(X).")
     n_rows, n_dims = data.values.shape
     if rows is None:
         number = min(checks.integer("most", most, least=1), n_rows)

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.errors import InputError
+from ribp.plots.arguments import check_kind
 from ribp.plots.labels import plain
 from ribp.plots.layout import one_panel, say
 from ribp.plots.style import BLUE, styled
@@ -19,6 +20,7 @@ from ribp.plots.style import BLUE, styled
 __all__ = ["held_out"]
 
 _ERRORS = 2.0
+_REMEDY = "Pass the entry `models` of what `ribp compare --json` prints."
 
 
 def held_out(scores: Mapping[str, Mapping[str, float]], *, ax: Axes | None = None) -> Axes:
@@ -33,6 +35,7 @@ def held_out(scores: Mapping[str, Mapping[str, float]], *, ax: Axes | None = Non
     ax
         Where to draw; a new picture if None.
     """
+    check_kind("scores", scores, Mapping, "must be scores by name of the model", _REMEDY)
     found = {name: _score(name, one) for name, one in scores.items()}
     ordered = sorted(found.items(), key=lambda item: -item[1][0])
     with styled():
@@ -65,7 +68,7 @@ def _score(name: str, given: Mapping[str, float]) -> tuple[float, float]:
             "scores",
             'must have a number "log_density" for each model',
             f"{name!r}: {given!r}",
-            "Pass the entry `models` of what `ribp compare --json` prints.",
+            _REMEDY,
         ) from None
     return value if np.isfinite(value) else -np.inf, error if np.isfinite(error) else 0.0
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from ribp import checks
+from ribp.plots.arguments import check_result
 from ribp.plots.layout import one_panel, whole_numbers
 from ribp.plots.row_selection import selection
 from ribp.plots.style import SEQUENTIAL, styled
@@ -34,6 +35,7 @@ def coactivation(
     ax
         Where to draw; a new picture if None.
     """
+    check_result(result)
     most = checks.integer("most", most, least=1)
     ordered = selection(result, rows).rows
     number = min(most, ordered.size)

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 
 from ribp import checks
 from ribp.checks import FloatArray
+from ribp.plots.arguments import check_result
 from ribp.plots.layout import one_panel, say, whole_numbers
 from ribp.plots.reading import places, seldom
 from ribp.plots.style import GREY, SEQUENTIAL, styled
@@ -41,6 +42,7 @@ def stability(result: Result, *, most: int = 200, ax: Axes | None = None) -> Axe
     ax
         Where to draw; a new picture if None.
     """
+    check_result(result)
     usual, rare = places(result), seldom(result)
     shown = np.append(usual, rare)[: checks.integer("most", most, least=1)]
     shares = np.full((result.n_chains, shown.size), np.nan)

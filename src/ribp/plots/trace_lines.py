@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ribp.plots.arguments import check_result
 from ribp.plots.labels import chain_names
 from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
 from ribp.plots.style import line, styled
@@ -46,6 +47,7 @@ def traces(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     -------
     An array of Axes, one a quantity.
     """
+    check_result(result)
     found, known = dict(quantities(result.tree)), result.diagnostics()
     number = result.tree["posterior"]["draw"].to_numpy()
     names, marker = chain_names(result), "o" if number.size == 1 else ""

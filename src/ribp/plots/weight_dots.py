@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp import checks
+from ribp.plots.arguments import check_result
 from ribp.plots.layout import one_panel, say, whole_numbers
 from ribp.plots.reading import SPREAD, places, row_probs, weight
 from ribp.plots.style import BLUE, ORANGE, styled
@@ -30,6 +31,7 @@ def weights(result: Result, *, most: int = 100, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; a new picture if None.
     """
+    check_result(result)
     at = places(result)
     shown = at[: checks.integer("most", most, least=1)]
     with styled():

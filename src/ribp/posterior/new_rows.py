@@ -91,7 +91,7 @@ def weigh_rows(
     return NewRows(
         log_density - np.log(len(found)) - volume,
         np.sqrt(reduce(np.add, np.square(weights * errors))),
-        probs,
+        np.clip(probs, 0.0, 1.0),  # weights add up to one but for rounding
         by_draw - volume,
     )
 

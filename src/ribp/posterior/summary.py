@@ -32,6 +32,7 @@ from ribp.posterior.verdict import Verdict, misfits, verdict
 
 __all__ = ["FeatureSummary", "Summary", "coactivation", "summary"]
 
+_EMPTY_COLUMNS = ("constant-column", "missing-column")  # do no harm
 _SHOWN = 40  # features in the text
 _SPARE = 0.1
 _MOST_ROWS = 20_000
@@ -117,15 +118,19 @@ def summary(
     diagnostics = diagnose(tree)
     judgement = stored_judgement(tree)
     large, small = ([], []) if judgement is None else misfits(judgement, _column_names(tree))
+    stored = stored_notices(tree)
     warnings = [
-        *stored_notices(tree),
+        *(one for one in stored if one.code not in _EMPTY_COLUMNS),
         *_interrupted(tree),
         *_other_modes(found),
         *_room(tree),
         *converged(diagnostics, mild=False),
         *large,
     ]
-    notes = [one for one in [*converged(diagnostics), *small] if one not in warnings]
+    notes = [
+        *(one for one in stored if one.code in _EMPTY_COLUMNS),
+        *(one for one in [*converged(diagnostics), *small] if one not in warnings),
+    ]
     return Summary(
         _summaries(all_kept, alignment),
         {int(k): float(n / active.size) for k, n in zip(numbers, times, strict=True)},

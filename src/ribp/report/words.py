@@ -64,6 +64,12 @@ _ADVICE = {
     "chains-cut": "Finish the run: ribp resume RUN.",
     "chain-without-draws": "Finish the run: ribp resume RUN.",
     "checkpoint-not-written": "Free some space on the disk; save the result elsewhere.",
+    "absurd-cell": "Look at the cell: a code for a missing entry, or a slip? Make it missing, or"
+    " correct it, and fit again.",
+    "constant-column": "Leave the column out; it does no harm.",
+    "missing-column": "Leave the column out; it does no harm.",
+    "nothing-observed": "Check how missing entries are coded.",
+    "far-from-zero": f"{_BACKGROUND}, or leave it to --background auto.",
     "misfit-column-mean": f"{_BACKGROUND}.",
     "misfit-column-spread": "Give each column its own noise; look at the column for numbers that"
     " are far outside.",

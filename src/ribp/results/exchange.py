@@ -2,9 +2,10 @@
 
 ArviZ 0.23 takes its groups as arguments and gives an InferenceData; ArviZ 1 takes them as one
 nested dict and gives an xarray DataTree. Both get the same groups: `posterior`, `sample_stats` (the
-log joint, as `lp`) and, if it is given, `log_likelihood` (one number `x` a row). Learned count laws
-go there as probabilities, `count_probs`, because ArviZ cannot average -inf. Of what never changes,
-such as a mass that was given, ArviZ reports an R-hat of NaN.
+log joint under the name by which ArviZ looks for it, `lp`) and, if it is given, `log_likelihood`
+(one number `x` a row). Learned count laws go there as probabilities, `count_probs`, because ArviZ
+cannot average -inf. Of what never changes, such as a mass that was given, ArviZ reports an R-hat of
+NaN.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def to_arviz(tree: xr.DataTree, log_likelihood: ArrayLike | None = None) -> Any:
         groups["log_likelihood"] = _of_rows(tree, log_likelihood)
         posterior = posterior.sel(draw=tree["features"]["draw"])
     groups["sample_stats"] = posterior[["log_joint"]].rename(log_joint="lp")
-    groups["posterior"] = _readable(posterior.drop_vars("log_joint"))
+    groups["posterior"] = _readable(posterior)
     plain = {
         group: {str(name): one.to_numpy() for name, one in found.data_vars.items()}
         for group, found in groups.items()

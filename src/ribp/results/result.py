@@ -37,7 +37,7 @@ from ribp.posterior.worth import gain_of
 from ribp.results import exchange, settings, store
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
-from ribp.threads import n_cores
+from ribp.threads import memory, n_cores
 
 __all__ = ["Result"]
 
@@ -256,6 +256,8 @@ class Result:
     ) -> tuple[Rows, FloatArray]:
         """Return new rows and their data; count laws as in `rows_given`."""
         draws = self.draws()
+        each = 8 * self.settings["n_dims"] + draws.log_odds.shape[1] + 16
+        checks.fits("n_rows", n_rows, each, memory())
         tables, which = laws_of_rows(self._counts, draws, counts, n_rows)
         given = draws._replace(count_log_probs=tables)
         return predict.new_rows(rng, given, self.model.likelihood, which)
@@ -303,6 +305,8 @@ class Result:
 
     def posterior_predictive(self, rng: np.random.Generator, n_draws: int = 100) -> FloatArray:
         """Return replicates of the fitted data, shape (n_draws, rows, dims)."""
+        each = 8 * self.settings["n_dims"] * self.settings["n_rows"]
+        checks.fits("n_draws", n_draws, each, memory())
         return predict.posterior_predictive(rng, self.draws(), self.model.likelihood, n_draws)
 
     def check(self, rng: np.random.Generator, data: Data, n_draws: int = 50) -> Checks:
@@ -312,7 +316,7 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        return self._tree.identical(other._tree)
+        return _timeless(self._tree).identical(_timeless(other._tree))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -336,6 +340,13 @@ class Result:
             f"  R-hat          {r_hat(log_joint):.3f} log joint, {r_hat(used):.3f} features used",
         ]
         return lines + _about(self.warnings)
+
+
+def _timeless(tree: xr.DataTree) -> xr.DataTree:
+    """Return a tree that does not say when it was made."""
+    copy = tree.copy()
+    copy.attrs.pop("created")
+    return copy
 
 
 def _about(warnings: list[Notice]) -> list[str]:

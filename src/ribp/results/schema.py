@@ -39,6 +39,8 @@ def problem(tree: xr.DataTree) -> str | None:
         return next(_problems(tree), None)
     except InputError as error:
         return str(error)
+    except RecursionError:
+        return "a count law is nested too deeply"
 
 
 def _problems(tree: xr.DataTree) -> Iterator[str]:

@@ -28,7 +28,11 @@ from ribp.weight_priors import WEIGHT_PRIORS
 
 __all__ = [
     "LIKELIHOODS",
+    "MOST_CHAINS",
+    "MOST_FEATURES",
+    "MOST_SWEEPS",
     "background_choice",
+    "checked",
     "describe",
     "from_json",
     "has_learned_law",
@@ -51,6 +55,18 @@ _NEEDED = (
 )  # fmt: skip
 
 
+MOST_CHAINS, MOST_SWEEPS, MOST_FEATURES = 10_000, 10**9, 10**6
+"""Of a run: more would not end, or not fit into any memory."""
+_LIMITS = {
+    "n_rows": None,
+    "n_dims": None,
+    "n_features": MOST_FEATURES,
+    "n_chains": MOST_CHAINS,
+    "n_warmup": MOST_SWEEPS,
+    "n_draws": MOST_SWEEPS,
+}
+
+
 def to_json(value: Any) -> str:
     """Return JSON text; NumPy numbers and arrays become plain ones, infinities are refused."""
     return json.dumps(value, allow_nan=False, default=_plain)
@@ -68,21 +84,32 @@ def from_json(text: str) -> dict[str, Any]:
         settings = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise InputError("settings", "must be JSON text", text, "Use `build`.") from None
+    return checked(settings)
+
+
+def checked(settings: Any) -> dict[str, Any]:
+    """Return settings that make sense by themselves, or raise an `InputError`."""
     if not isinstance(settings, dict) or not set(_NEEDED) <= settings.keys():
         given = settings if isinstance(settings, dict) else {}
         missing = ", ".join(name for name in _NEEDED if name not in given)
         raise InputError("settings", f"must have {missing}", "none", "Add what is missing.")
-    for name in ("n_rows", "n_dims", "n_chains", "n_warmup", "n_draws"):
-        checks.integer(f"settings[{name!r}]", settings[name])
+    for name, most in _LIMITS.items():
+        if name != "n_features" or settings[name] is not None:
+            checks.integer(f"settings[{name!r}]", settings[name], most=most)
     checks.integer("settings['thin']", settings["thin"], least=1)
-    if settings["n_features"] is not None:
-        checks.integer("settings['n_features']", settings["n_features"])
-    for name, kind in (("laws", str), ("seed", int)):
-        given = settings[name]
-        if not isinstance(given, list) or not all(isinstance(one, kind) for one in given):
-            raise InputError(
-                f"settings[{name!r}]", f"must be a list of {kind.__name__}", given, "Correct it."
-            )
+    laws = settings["laws"]
+    if not isinstance(laws, list) or not all(isinstance(one, str) for one in laws):
+        raise InputError("settings['laws']", "must be a list of texts", laws, "Correct it.")
+    if len(laws) > settings["n_rows"]:
+        raise InputError(
+            "settings['laws']",
+            f"must be at most as many as the {settings['n_rows']} rows",
+            f"{len(laws)} laws",
+            "Leave out those that no row has.",
+        )
+    if not isinstance(settings["seed"], list):
+        raise InputError("settings['seed']", "must be a list", settings["seed"], "Correct it.")
+    checks.seeds("settings['seed']", settings["seed"])
     background_choice(settings)
     return settings
 

@@ -26,6 +26,7 @@ import xarray as xr
 
 from ribp.errors import InputError, StorageError
 from ribp.results.schema import KIND, SCHEMA_VERSION, problem
+from ribp.threads import memory
 
 __all__ = ["load", "save"]
 
@@ -208,6 +209,8 @@ def _check_dataset(source: Path, found: Any) -> None:
     bare = bytes(np.bytes_(found.attrs.get("NAME", b""))).startswith(_SIZE_ONLY)
     if not bare and found.nbytes > _LARGEST_RATIO * found.id.get_storage_size():
         _refuse(source, f"{found.name} claims {found.nbytes} bytes, more than there can be")
+    if not bare and found.nbytes > memory():
+        _refuse(source, f"{found.name} has {found.nbytes} bytes, more than this machine's memory")
 
 
 def _check_attributes(source: Path, found: Any) -> None:

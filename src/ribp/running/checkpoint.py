@@ -22,7 +22,7 @@ from ribp.draws import ChainDraws
 from ribp.errors import StorageError
 from ribp.likelihoods.base import Data
 from ribp.running.chain import Chain
-from ribp.running.files import read_described, write_atomically, write_described
+from ribp.running.files import read_arrays, read_described, write_atomically, write_described
 from ribp.running.restore import as_arrays
 from ribp.running.samplers import Sampler
 
@@ -149,7 +149,7 @@ class Checkpoint:
             chain.state = sampler.restored(known)
             for number in range(int(found["n_blocks"])):
                 self._read_block(self._block(chain.number, number), chain.draws)
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError):
             raise _broken(path) from None
         now = tuple(len(part) for part in chain.draws)
         if now != tuple(found["recorded"].tolist()):
@@ -201,8 +201,7 @@ def _records(flat: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        return read_arrays(path)
     except FileNotFoundError:
         raise StorageError(path, "is missing", "Start the run afresh in a new folder.") from None
     except OSError as error:

@@ -1,16 +1,25 @@
-"""Files that are whole or absent, and files of settings that say what they are."""
+"""Files that are whole or absent, files of settings that say what they are, and files of arrays.
+
+Arrays are stored as they are (`numpy.savez`), so a file cannot hold more than it is long. One that
+claims more, or that is compressed, is refused before any memory is taken.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ribp.errors import StorageError
 
-__all__ = ["read_described", "write_atomically", "write_described"]
+__all__ = ["read_arrays", "read_described", "write_atomically", "write_described"]
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -25,6 +34,32 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays in a file that `numpy.savez` has written; a `ValueError` if they lie."""
+    arrays = {}
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > path.stat().st_size:
+            raise ValueError("it claims to hold more than it does")
+        for member in members:
+            with archive.open(member) as content:
+                _check_claim(content, member.file_size)
+            with archive.open(member) as content:
+                name = member.filename.removesuffix(".npy")
+                arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
+    return arrays
+
+
+def _check_claim(content: IO[bytes], n_bytes: int) -> None:
+    """Raise a `ValueError` if the header of an array claims more bytes than there are."""
+    version = np.lib.format.read_magic(content)
+    old = version == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(content)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize > n_bytes:
+        raise ValueError("it claims to hold more than it does")
 
 
 def write_described(path: Path, kind: str, schema: int, settings: Mapping[str, Any]) -> None:

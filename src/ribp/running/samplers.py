@@ -115,6 +115,7 @@ class Restricted:
         gaussian = isinstance(self.model.likelihood, LinearGaussian)
         kind = GaussianParameters if gaussian else PoissonParameters
         state: State = restored(State, arrays, {"parameters": kind})
+        self.model.check_state(state)
         return state
 
 

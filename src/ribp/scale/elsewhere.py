@@ -7,7 +7,6 @@ other methods need the data in memory.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from ribp.scale.in_process import InProcess, Keeper
 from ribp.scale.row_methods import METHODS
 from ribp.scale.shard import GROUP
 from ribp.scale.source import as_source
+from ribp.threads import memory
 
 __all__ = ["METHODS", "is_dask", "is_elsewhere", "keeper", "mapped"]
 
@@ -70,7 +70,7 @@ def mapped(X: Any, method: str) -> Iterator[NDArray[Any]]:
 def _refuse(X: Any, method: str) -> None:
     if is_dask(X):
         raise InputError("X", f'must be in memory with method="{method}"', "a Dask array", _REMEDY)
-    size, most = X.size * 8, _memory()
+    size, most = X.size * 8, memory()
     if 2 * size > most:
         raise InputError(
             "X",
@@ -78,13 +78,6 @@ def _refuse(X: Any, method: str) -> None:
             f"{size / 1e9:.3g} GB, and this machine has {most / 1e9:.3g} GB",
             _REMEDY,
         )
-
-
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return 2**40
 
 
 def _spooled(X: Any, path: Path) -> NDArray[Any]:

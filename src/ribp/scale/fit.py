@@ -21,8 +21,18 @@ from ribp.background_choice import (
     with_background,
 )
 from ribp.checks import IntArray
-from ribp.errors import InputError
-from ribp.fitting import CHOICE, Names, Run, pilot, planned, read_stored, searching, with_room
+from ribp.errors import InputError, Notice
+from ribp.fitting import (
+    CHOICE,
+    About,
+    Names,
+    Run,
+    pilot,
+    planned,
+    read_stored,
+    searching,
+    with_room,
+)
 from ribp.likelihoods import PoissonCounts
 from ribp.mcmc import sampled_start
 from ribp.model import Model
@@ -51,7 +61,7 @@ def check(model: Model, keeper: Keeper, survey: Survey, method: str = "gibbs-row
     if isinstance(model.likelihood, PoissonCounts) and not survey.counts:
         raise InputError(
             "X",
-            "must hold counts (0, 1, 2, ...) under the Poisson likelihood",
+            "must hold counts (0, 1, 2, ..., at most 2**53) under the Poisson likelihood",
             "other numbers",
             'Correct them, or use likelihood="gaussian".',
         )
@@ -76,6 +86,7 @@ def fit(
     seed: int | Sequence[int] | None = None,
     dim_names: Names = None,
     row_names: Names = None,
+    notices: Sequence[Notice] = (),
 ) -> Result:
     """Sample from the posterior; arguments as in `ribp.fitting.fit`.
 
@@ -103,7 +114,8 @@ def fit(
             model = _with_room(model, keeper, method, plan, shown)
         if thin == "auto":
             plan = replace(plan, thin=thinning(plan, model.n_features, survey.shape))
-        run = _run(model, method, keeper, survey, plan, choice, dim_names, row_names)
+        about = About(choice, dim_names, row_names, tuple(notices))
+        run = _run(model, method, keeper, survey, plan, about)
         if folder:
             run.write_settings(folder)
         keeper.begin(model, method)
@@ -122,10 +134,7 @@ def resume(
     folder = RowsCheckpoint(checkpoint)
     stored = read_stored(folder, survey.digest, n_draws)
     assert isinstance(stored.model, Model)
-    run = _run(
-        stored.model, stored.method, keeper, survey, stored.plan, stored.choice,
-        stored.dim_names, stored.row_names,
-    )  # fmt: skip
+    run = _run(stored.model, stored.method, keeper, survey, stored.plan, stored.about)
     if n_draws is not None:
         run.write_settings(folder)
     keeper.begin(stored.model, stored.method)
@@ -148,13 +157,11 @@ def _run(
     keeper: Keeper,
     survey: Survey,
     plan: Plan,
-    choice: BackgroundChoice,
-    dim_names: Names,
-    row_names: Names,
+    about: About,
 ) -> Run:
     return Run(
         model, method, plan, elsewhere(method, model), keeper, survey.shape,
-        lambda: survey.digest, 1, choice, dim_names, row_names,
+        lambda: survey.digest, 1, about,
     )  # fmt: skip
 
 

@@ -15,13 +15,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import (
+    LARGEST,
+    TOO_LARGE,
+    FloatArray,
+    IntArray,
+    cell_place,
+    first_too_large,
+)
 from ribp.draws import pack_rows, unpack_rows
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods.base import Data, Likelihood, complete
 from ribp.likelihoods.blocks import BLOCK, Tree, in_order
 from ribp.likelihoods.first_rows import first_rows
 from ribp.likelihoods.moments import squares, totals
+from ribp.likelihoods.poisson import MOST_COUNT
 from ribp.mcmc.gibbs_rows import Order, Swept
 from ribp.model import Tally
 from ribp.scale.source import Source
@@ -39,7 +47,7 @@ class Found(NamedTuple):
     complete: bool
     """Whether nothing is missing."""
     counts: bool
-    """Whether all that was seen are whole numbers, zero or more."""
+    """Whether all that was seen are whole numbers from 0 to 2**53."""
     digests: list[str]
     """Fingerprints of groups of rows."""
     totals: Nodes
@@ -107,16 +115,16 @@ class Shard:
 
     def _look(self, start: int, stop: int) -> Found:
         values = self._read(start, stop)
-        if np.isinf(values).any():
-            row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-            place = f"{values[row, column]} in row {start + row}, column {column}"
+        wrong = first_too_large(values)
+        if wrong:
+            place = f"{values[wrong]} in {cell_place(start + wrong[0], wrong[1])}"
+            rule = f"finite, and at most {LARGEST:g} in size, where it is observed"
             if self.source.name == "X":
-                raise InputError(
-                    "X", "must be finite where it is observed", place, "Use NaN for missing."
-                )
-            raise StorageError(self.source.name, f"has {place}", "Use NaN where one is missing.")
+                raise InputError("X", f"must be {rule}", place, TOO_LARGE)
+            raise StorageError(self.source.name, f"has {place}, but must be {rule}", TOO_LARGE)
         seen = ~np.isnan(values)
-        counts = bool(((values >= 0) & (values == np.floor(values)) | ~seen).all())
+        whole = (values >= 0) & (values <= MOST_COUNT) & (values == np.floor(values))
+        counts = bool((whole | ~seen).all())
         data = as_block(values, bool(seen.all()))
         digest = hashlib.sha256(values.data).hexdigest()
         nodes = [
