@@ -200,6 +200,13 @@ def test_a_file_that_may_not_be_read(read, monkeypatch, n_before):
         read("1,2\n")
 
 
+def test_numbers_that_are_too_large_are_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n3,-1e200\n")
+    with pytest.raises(StorageError, match=r"-1e\+200 in line 3, column 'b'.*divide the column"):
+        read_data(path)
+
+
 def test_reading_does_not_load_what_it_does_not_need():
     code = "import ribp.cli.files, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

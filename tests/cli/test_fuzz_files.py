@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from ribp.checks import LARGEST
 from ribp.cli import array_files, data_file, parquet_files
 from ribp.cli.count_options import count_columns, counts_from
 from ribp.cli.data_file import ROW_NAME_HEADERS, DataFile, is_missing, number
@@ -188,7 +189,8 @@ NAMES = WORDS.map(str.strip).filter(lambda name: number(name) is None and not is
 @st.composite
 def tables(draw):
     shape = draw(st.tuples(st.integers(1, 5), st.integers(1, 4)))
-    values = draw(arrays(np.float64, shape, elements=st.floats(allow_infinity=False)))
+    numbers = st.floats(-LARGEST, LARGEST) | st.just(np.nan)
+    values = draw(arrays(np.float64, shape, elements=numbers))
     dims = draw(st.lists(NAMES, min_size=shape[1], max_size=shape[1], unique=True))
     rows = draw(st.none() | st.lists(NAMES, min_size=shape[0], max_size=shape[0], unique=True))
     return values, dims, rows

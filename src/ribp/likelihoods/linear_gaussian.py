@@ -99,8 +99,8 @@ class LinearGaussian(GaussianSettings):
     def spread(self, data: Data) -> float:
         """Return the standard deviation of what was seen, around column means with a background.
 
-        Without one, at least a hundredth of their size: offsets are for features to explain. One
-        where nothing varies: data are in standard units, and what is left is rounding.
+        Without one, at least a hundredth of their size: offsets are for features to explain. Where
+        nothing varies, that size; or one, where a background leaves only rounding.
         """
         values = np.where(data.observed, data.values, np.nan) if data.observed.size else data.values
         seen = ~np.isnan(values)
@@ -110,9 +110,10 @@ class LinearGaussian(GaussianSettings):
         means = total / np.maximum(seen.sum(axis=0), 1)
         centre = means if self.background else total.sum() / seen.sum()
         found = float(np.sqrt(np.mean((values - centre)[seen] ** 2)))
-        if not self.background:
-            found = max(found, _OFFSET * float(np.sqrt(np.mean(values[seen] ** 2))))
-        return found if found > ROUNDING else 1.0
+        size = float(np.sqrt(np.mean(values[seen] ** 2)))
+        if found > ROUNDING * max(size, 1.0):
+            return found if self.background else max(found, _OFFSET * size)
+        return 1.0 if self.background or size <= ROUNDING else size
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
         """Return itself with data in units of the noise, about; as they are if noise is shared."""
