@@ -154,6 +154,22 @@ def some(cases, names):
     return list(cases) if n_seeds(1) > 1 else names
 
 
+def without_offsets(cases):
+    """Return the cases without a Gaussian background.
+
+    Its prior is ten times as wide as what data say of it, so that data and state drawn in turn move
+    it by a tenth of its width a step: a chain of any length that we can afford has not mixed. One
+    sweep from the prior, which needs no mixing, tests it.
+    """
+    return {
+        name: case
+        for name, case in cases.items()
+        if not (
+            isinstance(case.model.likelihood, LinearGaussian) and case.model.likelihood.background
+        )
+    }
+
+
 def n_steps():
     """Return the length of a chain of data and states: batches of thirty, or two hundred."""
     return 10_000 if n_seeds(1) > 1 else 1_500

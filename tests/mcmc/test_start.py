@@ -42,11 +42,13 @@ def test_filling_reaches_the_counts_and_keeps_the_summary():
     rows = np.zeros((7, 5), np.int8)
     rows[0, 2] = rows[1, 4] = 1
     wanted = np.array([1, 3, 0, 2, 5, 1, 2])
-    summary = summarise(data, rows.astype(float), 1.3)
+    summary = summarise(data, rows.astype(float), np.full(5, 1.3))
     kernel.fill(np.uint64(3), 0, data, rows, wanted, *summary, np.zeros(5))
     np.testing.assert_array_equal(rows.sum(axis=1), wanted)
     assert rows[0, 2] == rows[1, 4] == 1  # ones that were there stay
-    for kept, truth in zip(summary, summarise(data, rows.astype(float), 1.3), strict=True):
+    for kept, truth in zip(
+        summary, summarise(data, rows.astype(float), np.full(5, 1.3)), strict=True
+    ):
         np.testing.assert_allclose(kept, truth, atol=1e-10)
 
 
