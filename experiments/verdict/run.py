@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from experiments.shared import parse, table, write_results, write_text
 from experiments.verdict.cases import MISFITS, Case, misfit, well
 from ribp import counts
 from ribp.fitting import fit
+from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
+from ribp.likelihoods.moments import moments
+from ribp.likelihoods.units import Units
 from ribp.model import Model
 
 SWEEPS = 150
@@ -48,9 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def judged(case: Case, seed: int, sweeps: int) -> dict[str, Any]:
     """Return the three levels of a fit, and what was found."""
-    laws = counts.as_row_counts(case.counts, len(case.data))
+    laws, data = counts.as_row_counts(case.counts, len(case.data)), as_data(case.data)
+    likelihood = case.likelihood
+    if isinstance(likelihood, LinearGaussian):  # as the estimators do
+        likelihood = replace(likelihood, units=Units.of(moments(data), shared=likelihood.shared))
     result = fit(
-        Model(laws, case.max_features, case.likelihood), as_data(case.data), case.method,
+        Model(laws, case.max_features, likelihood), data, case.method,
         n_chains=2, n_warmup=sweeps, n_draws=sweeps, seed=seed, n_jobs=1, progress=False,
     )  # fmt: skip
     found, judgement = result.summary().verdict, result.judgement

@@ -39,7 +39,7 @@ _OPTIONS = {
     "method": "gibbs",
     "max_features": _ROOM,
     "likelihood": "gaussian",
-    "background": False,
+    "background": "auto",
     "n_chains": 4,
     "n_warmup": 200,
     "n_draws": 400,

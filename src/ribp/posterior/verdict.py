@@ -29,10 +29,11 @@ QUESTIONS = {
     "fits": "Does the model fit?",
     "worth": "Is it worth it?",
 }
-_HEADLINES = {
-    "good": "This fit can be relied on",
-    "careful": "Be careful with this fit",
-    "bad": "Do not rely on this fit",
+_GOOD, _CAREFUL = "This fit can be relied on", "Be careful with this fit"
+_BAD = {
+    "agree": "Do not rely on this fit: the chains do not agree",
+    "fits": "The model does not fit these data",
+    "worth": "The features do not help",
 }
 SIGN, SURE = 0.05, 0.001
 """p-values below which there is a sign of a fault, and below which it is sure."""
@@ -105,8 +106,11 @@ class Verdict:
 
     @property
     def headline(self) -> str:
-        """The level in words."""
-        return _HEADLINES[self.level]
+        """The level in words; the first answer that is bad has the word."""
+        bad = [name for name, part in self.parts.items() if part.level == "bad"]
+        if bad:
+            return _BAD[bad[0]]
+        return _GOOD if self.level == "good" else _CAREFUL
 
     def __str__(self) -> str:
         marks = dict(zip(LEVELS, "+-!", strict=True))
