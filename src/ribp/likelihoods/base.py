@@ -24,6 +24,7 @@ __all__ = [
     "Parameters",
     "RowLaws",
     "Rows",
+    "Unitless",
     "check_known",
     "complete",
     "in_use",
@@ -126,6 +127,38 @@ class Parameters(Protocol):
 
 
 P = TypeVar("P", bound=Parameters)
+
+
+class Unitless:
+    """For likelihoods whose data have no units, such as counts: everything is as it is."""
+
+    known: tuple[tuple[float, ...], ...]
+    log_volume = 0.0
+
+    @property
+    def known_features(self) -> FloatArray:
+        """The features that are known, shape (known features, dims)."""
+        return np.array(self.known)
+
+    def standard(self, data: Data) -> Data:
+        """Return the data themselves."""
+        return data
+
+    def standard_on_demand(self, data: Data) -> Data:
+        """Return the data themselves."""
+        return data
+
+    def reported(self, parameters: Any) -> Any:
+        """Return the parameters themselves."""
+        return parameters
+
+    def standardised(self, parameters: Any) -> Any:
+        """Return the parameters themselves."""
+        return parameters
+
+    def row_log_volume(self, data: Data) -> FloatArray:
+        """Return zero for each row."""
+        return np.zeros(len(data.values))
 
 
 class Likelihood(Protocol[P]):

@@ -27,6 +27,7 @@ from ribp.likelihoods.base import (
     Data,
     RowLaws,
     Rows,
+    Unitless,
     check_known,
     in_use,
     put_known,
@@ -71,7 +72,7 @@ class SplitCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PoissonCounts:
+class PoissonCounts(Unitless):
     """The Poisson likelihood with gamma features.
 
     Parameters
@@ -114,35 +115,6 @@ class PoissonCounts:
                 np.array(self.known).min(),
                 "Replace zeros by small numbers such as 0.01.",
             )
-
-    # Units: a count has none
-
-    log_volume = 0.0
-
-    @property
-    def known_features(self) -> FloatArray:
-        """The features that are known, shape (known features, dims)."""
-        return np.array(self.known)
-
-    def standard(self, data: Data) -> Data:
-        """Return the counts themselves."""
-        return data
-
-    def standard_on_demand(self, data: Data) -> Data:
-        """Return the counts themselves."""
-        return data
-
-    def reported(self, parameters: PoissonParameters) -> PoissonParameters:
-        """Return the parameters themselves."""
-        return parameters
-
-    def standardised(self, parameters: PoissonParameters) -> PoissonParameters:
-        """Return the parameters themselves."""
-        return parameters
-
-    def row_log_volume(self, data: Data) -> FloatArray:
-        """Return zero for each row."""
-        return np.zeros(len(data.values))
 
     # To begin with
 
