@@ -7,14 +7,14 @@
 3. Is it worth it? The gain of features over columns alone (`worth`): yes from two standard errors
    above zero, and at least a hundredth; no from two below.
 
-A fit can be relied on where all three say yes.
+A fit can be relied on where all three say yes, and nothing else was warned of.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ribp.errors import Notice
@@ -38,6 +38,7 @@ _BAD = {
 SIGN, SURE = 0.05, 0.001
 """p-values below which there is a sign of a fault, and below which it is sure."""
 _LEAST_GAIN = 0.01
+_MISFIT = "misfit-"
 _ABOUT_CHAINS = {
     "chain-without-draws", "chains-cut", "interrupted", "other-features", "one-chain",
     "r-hat-unknown", "r-hat-high", "r-hat-raised", "few-independent-draws",
@@ -93,16 +94,19 @@ class Verdict:
     """Does the model fit?"""
     worth: Part
     """Is it worth it?"""
+    beside: tuple[Notice, ...] = ()
+    """Warnings of other things, such as cells that are absurd or too few features."""
 
     @property
     def parts(self) -> dict[str, Part]:
         """The three answers by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: getattr(self, name) for name in QUESTIONS}
 
     @property
     def level(self) -> str:
-        """The worst of the three."""
-        return LEVELS[max(LEVELS.index(part.level) for part in self.parts.values())]
+        """The worst of the three; careful at best if there are other warnings."""
+        worst = max(LEVELS.index(part.level) for part in self.parts.values())
+        return LEVELS[max(worst, min(len(self.beside), 1))]
 
     @property
     def headline(self) -> str:
@@ -115,6 +119,8 @@ class Verdict:
     def __str__(self) -> str:
         marks = dict(zip(LEVELS, "+-!", strict=True))
         lines = [f"{marks[part.level]} {part.headline}" for part in self.parts.values()]
+        if self.beside:
+            lines.append("- There are other warnings.")
         return "\n".join([f"Verdict: {self.headline}.", *lines])
 
     def as_dict(self) -> dict[str, Any]:
@@ -127,7 +133,8 @@ class Verdict:
             }
             for name, part in self.parts.items()
         }
-        return {"level": self.level, "headline": self.headline, **parts}
+        beside = [notice._asdict() for notice in self.beside]
+        return {"level": self.level, "headline": self.headline, **parts, "beside": beside}
 
 
 def verdict(
@@ -147,8 +154,16 @@ def verdict(
     judgement
         What the data say of the fit; None if nobody has asked them.
     """
+    beside = tuple(
+        one
+        for one in warnings
+        if one.code not in _ABOUT_CHAINS and not one.code.startswith(_MISFIT)
+    )
     return Verdict(
-        _agree(n_chains, warnings, notes), _fits(judgement, [*warnings, *notes]), _worth(judgement)
+        _agree(n_chains, warnings, notes),
+        _fits(judgement, [*warnings, *notes]),
+        _worth(judgement),
+        beside,
     )
 
 
@@ -170,14 +185,11 @@ def _fits(judgement: Judgement | None, heard: Sequence[Notice]) -> Part:
         return Part("careful", "Whether the model fits was not checked.", [])
     if not judgement.checks:
         return Part("careful", "There are not enough draws to tell whether the model fits.", [])
-    reasons = [one for one in heard if one.code.startswith("misfit-")]
+    reasons = [one for one in heard if one.code.startswith(_MISFIT)]
     if any(_is_large(name, one) for name, one in judgement.checks.items()):
         return Part("bad", "The model does not fit: it leaves more over than noise.", reasons)
     if reasons:
         return Part("careful", "The model may not fit: there are signs, faint or small.", reasons)
-    room = [one for one in heard if one.code == "few-unused-features"]
-    if room:
-        return Part("careful", "The model fits, but may have too few features.", room)
     return Part("good", "The model fits: what it leaves over looks like noise.", [])
 
 
@@ -201,7 +213,7 @@ def misfits(
                 size=abs(one.size), noise=NOISE[name], worst=one.worst, column=column(one.worst)
             )
             into = large if _is_large(name, one) else small
-            into.append(Notice("misfit-" + name.replace(" ", "-"), text))
+            into.append(Notice(_MISFIT + name.replace(" ", "-"), text))
     return large, small
 
 
