@@ -9,6 +9,7 @@ import numpy as np
 __all__ = [
     "FitWarning",
     "InputError",
+    "InputTypeError",
     "Notice",
     "ProposalLimitError",
     "StorageError",
@@ -25,6 +26,10 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         return "{} {}, but got {}. {}".format(*self.args)
+
+
+class InputTypeError(InputError, TypeError):
+    """An argument holds what cannot be a number; a TypeError too, as scikit-learn wants it."""
 
 
 class ProposalLimitError(RuntimeError):

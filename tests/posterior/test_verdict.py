@@ -49,10 +49,12 @@ def test_three_yeses_are_needed():
     assert levels(said(GOOD, notes=rough)) == ["careful", "good", "good"]
     apart = [Notice("other-features", "Apart.")]
     assert levels(said(GOOD, warnings=apart)) == ["bad", "good", "good"]
-    room = [Notice("few-unused-features", "Full.")]
-    assert levels(said(GOOD, warnings=room)) == ["good", "careful", "good"]
-    other = [Notice("checkpoint-not-written", "Disk.")]
-    assert levels(said(GOOD, warnings=other)) == ["good", "good", "good"]
+    for code in ("few-unused-features", "checkpoint-not-written", "absurd-cell"):
+        found = said(GOOD, warnings=[Notice(code, "Something else.")])
+        assert levels(found) == ["good", "good", "good"]
+        assert found.level == "careful"
+        assert str(found).endswith("- There are other warnings.")
+        assert found.as_dict()["beside"] == [{"code": code, "text": "Something else."}]
 
 
 @pytest.mark.parametrize("name", NOISE)
@@ -78,7 +80,7 @@ def test_worth():
 def test_as_text_and_as_values():
     found = said(with_check("column mean", 1e-6, 2.0))
     text = str(found)
-    assert text.splitlines()[0] == "Verdict: Do not rely on this fit."
+    assert text.splitlines()[0] == "Verdict: The model does not fit these data."
     assert [line[0] for line in text.splitlines()[1:]] == ["+", "!", "+"]
     assert max(map(len, text.splitlines())) <= 80
     values = found.as_dict()

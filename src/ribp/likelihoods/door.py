@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.checks import LARGEST, TOO_LARGE, FloatArray, cell_place, first_too_large
-from ribp.errors import InputError
+from ribp.errors import InputError, InputTypeError
 from ribp.likelihoods.base import Data, with_missing
 
 __all__ = ["as_data"]
@@ -81,6 +81,9 @@ def _not_real(
         remedy = "Encode text and categories as numbers first; use NaN for missing entries."
         for row, column, value in _not_numbers(X):
             held = f"{value!r:.40} in {cell_place(row, column, row_names, dim_names)}"
+            if not isinstance(value, str):
+                remedy = "An argument must be a string of digits or a number; use NaN for missing."
+                return InputTypeError("X", "must hold real numbers", held, remedy)
             break
     return InputError("X", "must hold real numbers", held, remedy)
 
