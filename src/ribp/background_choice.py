@@ -10,6 +10,10 @@ of the better of two starts each is compared. The background is switched on wher
 three prices. Where it is needed it gained 6 to 55 in experiments, where not -3 to 1: a background
 does about as much as one feature more, and where there is none it only stands in the way.
 
+Where the counts leave a choice a feature that nearly all rows have may take the place of a
+background, for the price of one feature. So if the search without a background ends with such a
+feature, the background is switched on unless that loses three prices.
+
 Columns whose mean is ten thousand standard deviations from zero need one without a search.
 
 Where all rows have the same count a background and features differ by their prior only.
@@ -25,7 +29,8 @@ import numpy as np
 
 from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_gibbs import BuffetModel
-from ribp.likelihoods.base import Data
+from ribp.counts.tables import mean_log_probs
+from ribp.likelihoods.base import Data, Rows
 from ribp.mcmc.start import Tick, price, scored_start
 from ribp.model import Model
 
@@ -34,6 +39,7 @@ __all__ = ["BackgroundChoice", "asked_for", "choose_background", "with_backgroun
 LEAST_GAIN = 3.0
 """In prices of a feature."""
 _STARTS = 2
+_NEARLY_ALL = 0.95  # of the rows
 _FAR = 1e4  # standard deviations from zero, where no search is needed
 
 
@@ -90,12 +96,17 @@ def choose_background(
             tick(done * of + at, 2 * of)
 
         scores.append(_score(rng, here, here.likelihood.standard(data), part))
-    gain = float(scores[1] - scores[0]) / price(data)
+    gain = (scores[1].score - scores[0].score) / price(data)
     if not math.isfinite(gain):
         return BackgroundChoice(False, "nothing could be compared")
+    worth = f"it gains {gain:.1f} times the price of a feature"
+    if -LEAST_GAIN < gain <= LEAST_GAIN and _stands_in(model, scores[0].rows):
+        return BackgroundChoice(
+            True, f"{worth}, and takes the place of one that all rows have", gain
+        )
     on = gain > LEAST_GAIN
     rule = f"{'more' if on else 'not more'} than {LEAST_GAIN:g}"
-    return BackgroundChoice(on, f"it gains {gain:.1f} times the price of a feature, {rule}", gain)
+    return BackgroundChoice(on, f"{worth}, {rule}", gain)
 
 
 def _farthest(model: Any) -> tuple[int, float]:
@@ -104,11 +115,26 @@ def _farthest(model: Any) -> tuple[int, float]:
     return (0, 0.0) if units is None else units.farthest()
 
 
-def _score(rng: np.random.Generator, model: Any, data: Data, tick: Tick) -> float:
-    """Return the best score of short searches."""
+class _Scored(NamedTuple):
+    score: float
+    rows: Rows
+
+
+def _stands_in(model: Any, rows: Rows) -> bool:
+    """Return whether nearly all rows have some feature, and counts leave a choice."""
     if isinstance(model, Model):
-        return scored_start(rng, model, data, _STARTS, tick=tick).score
+        tables = mean_log_probs(model.counts, model.n_features)
+        if (np.isfinite(tables).sum(axis=1) == 1).all():
+            return False
+    return bool((rows.mean(axis=0) > _NEARLY_ALL).any())
+
+
+def _score(rng: np.random.Generator, model: Any, data: Data, tick: Tick) -> _Scored:
+    """Return the best score of short searches, and its rows."""
+    if isinstance(model, Model):
+        found = scored_start(rng, model, data, _STARTS, tick=tick)
+        return _Scored(found.score, found.state.rows)
     buffet = BuffetModel(len(data.values), model.likelihood, model.mass, model.concentration)
     state = ibp_gibbs.best_start(rng, buffet, data, _STARTS, tick)
     log_joint = buffet.log_joint(state, data)
-    return log_joint - price(data) * float(state.rows.shape[1])
+    return _Scored(log_joint - price(data) * state.rows.shape[1], state.rows)
