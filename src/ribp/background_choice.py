@@ -96,7 +96,7 @@ def choose_background(
             tick(done * of + at, 2 * of)
 
         scores.append(_score(rng, here, here.likelihood.standard(data), part))
-    gain = (scores[1].score - scores[0].score) / price(data)
+    gain = float(scores[1].score - scores[0].score) / price(data)
     if not math.isfinite(gain):
         return BackgroundChoice(False, "nothing could be compared")
     worth = f"it gains {gain:.1f} times the price of a feature"

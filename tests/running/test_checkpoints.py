@@ -158,7 +158,8 @@ def test_folders_that_cannot_be_used(tmp_path):
         ("{", "not of a ribp checkpoint"),
         ("[1]", "not of a ribp checkpoint"),
         (json.dumps({"kind": "other"}), "not of a ribp checkpoint"),
-        (json.dumps({"kind": "ribp checkpoint", "schema_version": 9}), "schema 9"),
+        (json.dumps({"kind": "ribp checkpoint", "schema_version": 9}), "schema 9.*Upgrade"),
+        (json.dumps({"kind": "ribp checkpoint", "schema_version": 1}), "schema 1.*Start afresh"),
     ],
 )
 def test_settings_of_another_kind(tmp_path, text, says):

@@ -35,7 +35,7 @@ from ribp.scale.source import ArraySource
 
 __all__ = ["RunFolder", "Source", "read_source"]
 
-SCHEMA = 1
+SCHEMA = 2
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"
 

@@ -28,7 +28,7 @@ from ribp.running.samplers import Sampler
 
 __all__ = ["Checkpoint", "digest"]
 
-SCHEMA = 1
+SCHEMA = 2
 _KIND = "ribp checkpoint"
 _SETTINGS = "settings.json"
 _ARRAYS = "arrays.npz"

@@ -82,8 +82,8 @@ def read_described(path: Path, kind: str, schema: int) -> dict[str, Any] | None:
     if not isinstance(found, dict) or found.get("kind") != kind:
         raise StorageError(path, f"is damaged, or not of a {kind}", "Start afresh elsewhere.")
     version = found.get("schema_version")
-    if not isinstance(version, int) or version > schema:
-        raise StorageError(
-            path, f"has schema {version}, and this ribp reads up to {schema}", "Upgrade ribp."
-        )
+    if version != schema:
+        newer = isinstance(version, int) and version > schema
+        remedy = "Upgrade ribp." if newer else "Start afresh, or use the ribp that wrote it."
+        raise StorageError(path, f"has schema {version}, and this ribp reads {schema}", remedy)
     return found
