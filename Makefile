@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric restricted_bernoulli poisson_binomial polynomials)
 # The tests that show every branch of these, and are quick without the compiler.
 EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods baselines mcmc/test_start.py prior/test_simulate.py \
-  test_row_law.py test_polynomials.py test_poisson_binomial.py test_public_symmetric.py)
+  test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py)
 
 .PHONY: setup demo test test-slow browser screenshots coverage lint bench docs wheel lock clean
 

@@ -43,6 +43,6 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def short_searches(monkeypatch):
     """Cut searches short: for tests of a face, not of what is found behind it."""
-    from short_searches import shorten
+    from tests.helpers.short_searches import shorten
 
     shorten(monkeypatch.setattr)

@@ -1,12 +1,10 @@
 """From a model to a result: kills, resumption, interruption, growth, errors at the door."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +18,7 @@ from ribp.likelihoods.base import complete, with_missing
 from ribp.model import Model
 from ribp.running.checkpoint import Checkpoint
 from ribp.testing.goodness import n_seeds
+from tests.helpers import ROOT
 
 pytestmark = pytest.mark.jit
 
@@ -165,7 +164,6 @@ def test_bad_data_are_refused_before_anything_is_written(tmp_path):
 
 CHILD = """
 import os, signal, sys
-sys.path.insert(0, {here!r})
 import numpy as np
 from ribp.running import checkpoint, run
 run.CHECKPOINT_SWEEPS, run.CHECKPOINT_SECONDS = 2, 0.0
@@ -183,7 +181,7 @@ def deadly(path, how):
     write(path, how)
 
 checkpoint.write_atomically = deadly
-from test_fitting import MODEL, X, KILLED, complete, fit
+from tests.test_fitting import MODEL, X, KILLED, complete, fit
 print("ready", flush=True)
 fit(MODEL, complete(X), checkpoint={folder!r}, **KILLED)
 """
@@ -201,9 +199,9 @@ def test_killed_runs_resume_to_the_same_bits(moment, undisturbed, tmp_path):
     inside = moment % 2 == 0  # killed half-way through writing a checkpoint, or from outside
     fatal = int(rng.integers(1, 300)) if inside else -1
     folder = tmp_path / "run"
-    code = CHILD.format(here=str(Path(__file__).parent), folder=str(folder), fatal=fatal)
+    code = CHILD.format(folder=str(folder), fatal=fatal)
     child = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ}, text=True
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT, text=True
     )
     assert child.stdout is not None
     child.stdout.readline()

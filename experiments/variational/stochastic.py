@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks import scale
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import linear_sum_assignment
 
 import ribp
+from benchmarks import scale
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import Data, Rows, complete

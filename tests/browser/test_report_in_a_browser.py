@@ -1,20 +1,15 @@
 """A report in a real browser: it shows, is silent on the console, and asks nobody for anything."""
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "plots"))
-import screenshots
-from plot_cases import made, truth_of
-
+from docs import screenshots
 from ribp.likelihoods.door import as_data
 from ribp.report import Fit, write_report
+from tests.helpers.plot_cases import made, truth_of
 
 in_a_browser = pytest.mark.skipif(
     screenshots.chromium() is None, reason="there is no chromium here: make browser installs it"

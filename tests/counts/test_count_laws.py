@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from count_law_cases import all_laws, fits, simple_laws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -28,6 +27,7 @@ from ribp.counts import (
     window,
 )
 from ribp.errors import InputError
+from tests.helpers.count_law_cases import all_laws, fits, simple_laws
 
 INF = math.inf
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from count_law_cases import fits, simple_laws
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from ribp.counts import (
     uniform,
 )
 from ribp.errors import InputError
+from tests.helpers.count_law_cases import fits, simple_laws
 
 LAWS = [exactly(3), poisson(2), exactly(3), uniform(0, 2), poisson(2), exactly(3)]
 

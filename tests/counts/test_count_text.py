@@ -1,7 +1,6 @@
 """The text form: reading, round trips, and errors that point at the place."""
 
 import pytest
-from count_law_cases import all_laws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from ribp.counts import (
     window,
 )
 from ribp.errors import InputError
+from tests.helpers.count_law_cases import all_laws
 
 
 @pytest.mark.parametrize(

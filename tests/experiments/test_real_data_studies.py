@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,8 +10,7 @@ import pytest
 from scipy.stats import norm
 from scipy.stats import poisson as poisson_law
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+from experiments import chains, study
 from experiments.real_features import cases as real_cases
 from experiments.real_features import methods as real_methods
 from experiments.real_features import run as real_features
@@ -20,8 +18,6 @@ from experiments.tables import cases, methods, text
 from experiments.tables import run as tables
 from experiments.vague_counts import cases as vague_cases
 from experiments.vague_counts import run as vague_counts
-
-from experiments import chains, study
 from ribp.likelihoods import GaussianParameters, PoissonParameters
 from ribp.testing.recovery import f1
 

@@ -1,16 +1,10 @@
 """The recovery study: its cases are what they say, its scores are right, and a run works."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from experiments.recovery import run
 from experiments.recovery.cases import NAMES, load
-
 from ribp.mcmc.start import Schedule
 from ribp.testing.recovery import alike, f1
 

@@ -8,11 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from experiments.one_inflated import run as one_inflated
-
 from experiments import registry, shared
+from experiments.one_inflated import run as one_inflated
 from ribp.cli import reproduce
 from ribp.cli.main import main
 

@@ -1,12 +1,8 @@
 """The study of the two families of q: a quick run, and what it must show."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from experiments.variational import run, stochastic
 

@@ -1,13 +1,10 @@
 """The study of the verdict: its table is that of the stored results, and it runs."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from experiments.verdict.cases import MISFITS, misfit, well
 from experiments.verdict.run import FRESH, SEEDS, TUNED, judged, tables

@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from row_cases import (
+from scipy.special import logsumexp, xlogy
+
+from ribp.kernels import anneal_rows as kernel
+from ribp.kernels import rows_kept, rows_poisson, whole_rows
+from ribp.testing.goodness import agrees, mean_p_value
+from tests.helpers.row_cases import (
     EXACT,
     FEATURES,
     ONES,
@@ -15,11 +20,6 @@ from row_cases import (
     posterior,
     proposal_law,
 )
-from scipy.special import logsumexp, xlogy
-
-from ribp.kernels import anneal_rows as kernel
-from ribp.kernels import rows_kept, rows_poisson, whole_rows
-from ribp.testing.goodness import agrees, mean_p_value
 
 DIMS = 5
 RNG = np.random.default_rng(11)

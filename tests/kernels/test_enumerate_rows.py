@@ -5,11 +5,11 @@ from math import comb
 
 import numpy as np
 import pytest
-from row_cases import FEATURES, ONES, ROWS, TABLE, THETA
 from scipy.special import logsumexp, xlogy
 
 from ribp.kernels import enumerate_rows as kernel
 from ribp.testing.goodness import agrees, frequencies_p_value
+from tests.helpers.row_cases import FEATURES, ONES, ROWS, TABLE, THETA
 
 DIMS = 5
 RNG = np.random.default_rng(8)

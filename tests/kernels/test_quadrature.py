@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from harsh_cases import CASES
 
 from ribp.kernels import quadrature, symmetric
 from ribp.testing import exact
+from tests.helpers.harsh_cases import CASES
 
 
 @pytest.mark.parametrize("name", CASES)

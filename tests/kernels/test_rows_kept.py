@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from row_cases import (
+
+import ribp
+from ribp.kernels import rows_kept as kernel
+from ribp.kernels import whole_rows
+from ribp.kernels.choose import FAR, pick
+from tests.helpers.row_cases import (
     EXACT,
     FEATURES,
     ONES,
@@ -17,11 +22,6 @@ from row_cases import (
     proposal_law,
     step,
 )
-
-import ribp
-from ribp.kernels import rows_kept as kernel
-from ribp.kernels import whole_rows
-from ribp.kernels.choose import FAR, pick
 
 DIMS = 5
 RNG = np.random.default_rng(3)

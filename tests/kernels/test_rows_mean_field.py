@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from harsh_cases import CASES
 from scipy.special import entr, expit, logsumexp
 
 import ribp
@@ -10,6 +9,7 @@ from ribp.kernels import rows_mean_field as kernel
 from ribp.testing import exact
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import agrees, frequencies_p_value
+from tests.helpers.harsh_cases import CASES
 
 FEATURES = 4
 ROWS = all_rows(FEATURES)

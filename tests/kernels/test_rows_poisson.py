@@ -4,7 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from row_cases import (
+from scipy import stats
+from scipy.special import xlogy
+
+from ribp.kernels import rows_poisson as kernel
+from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from tests.helpers.row_cases import (
     EXACT,
     FEATURES,
     ROWS,
@@ -18,11 +23,6 @@ from row_cases import (
     proposal_law,
     step,
 )
-from scipy import stats
-from scipy.special import xlogy
-
-from ribp.kernels import rows_poisson as kernel
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
 
 DIMS = 5
 RNG = np.random.default_rng(3)

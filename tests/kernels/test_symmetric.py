@@ -5,11 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from harsh_cases import CASES, falling
 
 from ribp.kernels import symmetric
 from ribp.testing import exact
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from tests.helpers.harsh_cases import CASES, falling
 
 
 def unit(k):

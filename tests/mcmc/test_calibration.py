@@ -1,11 +1,11 @@
 """Whole chains, started from the prior, are calibrated: the truth is one draw among others."""
 
 import pytest
-from gibbs_cases import CASES, DIMS, Seen, Trial
 
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.testing.calibration import chain_fit, rank_p_values
 from ribp.testing.goodness import agrees, n_seeds
+from tests.helpers.gibbs_cases import CASES, DIMS, Seen, Trial
 
 pytestmark = pytest.mark.jit
 

@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from gibbs_cases import (
+
+import ribp.model
+from ribp.likelihoods.base import complete
+from ribp.mcmc import gibbs, rows_collapsed
+from ribp.testing.goodness import n_seeds
+from tests.helpers.gibbs_cases import (
     GAUSSIAN,
     Trial,
     assert_equal,
@@ -13,11 +18,6 @@ from gibbs_cases import (
     some,
     without_offsets,
 )
-
-import ribp.model
-from ribp.likelihoods.base import complete
-from ribp.mcmc import gibbs, rows_collapsed
-from ribp.testing.goodness import n_seeds
 
 pytestmark = pytest.mark.jit
 

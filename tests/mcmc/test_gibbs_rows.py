@@ -2,7 +2,15 @@
 
 import numpy as np
 import pytest
-from gibbs_cases import (
+from scipy import stats
+
+from ribp import counts
+from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods.base import complete, with_missing
+from ribp.mcmc import gibbs, gibbs_rows
+from ribp.model import Model
+from ribp.testing.goodness import SUITE_RATE, SUITE_TESTS, n_seeds
+from tests.helpers.gibbs_cases import (
     CASES,
     Trial,
     assert_equal,
@@ -13,14 +21,6 @@ from gibbs_cases import (
     some,
     without_offsets,
 )
-from scipy import stats
-
-from ribp import counts
-from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import complete, with_missing
-from ribp.mcmc import gibbs, gibbs_rows
-from ribp.model import Model
-from ribp.testing.goodness import SUITE_RATE, SUITE_TESTS, n_seeds
 
 pytestmark = pytest.mark.jit
 

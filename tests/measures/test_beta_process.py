@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from levy_integrals import beta_integral, beta_intensity, integral, softplus
 from scipy import special, stats
 
 from ribp.errors import InputError
 from ribp.measures import BetaProcess, negative_binomial_nonzero, negative_binomial_one
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value
+from tests.helpers.levy_integrals import beta_integral, beta_intensity, integral, softplus
 
 # c, s, theta, then for alpha = 1 the logs of N, of E[T | t] and of the rate of new atoms (M = 7):
 # mpmath with 40 digits, by the hypergeometric series and by Gauss-Legendre quadrature.

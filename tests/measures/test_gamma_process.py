@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from levy_integrals import integral
 from scipy import stats
 
 from ribp.errors import InputError
 from ribp.measures import GammaProcess, poisson_nonzero
 from ribp.testing.goodness import agrees, mean_p_value
+from tests.helpers.levy_integrals import integral
 
 # log E_1(x), by mpmath with 40 digits.
 E1 = [

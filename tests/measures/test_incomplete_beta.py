@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from levy_integrals import integral, softplus
 from scipy import special
 
 from ribp.measures.incomplete_beta import inverse_log_incomplete_beta, log_incomplete_beta
 from ribp.measures.special import log_beta
+from tests.helpers.levy_integrals import integral, softplus
 
 THETA = np.array([-20.0, -9.0, -2.0, -0.5, 0.0, 0.4, 1.0, 3.0, 9.0])
 

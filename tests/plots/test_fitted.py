@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plot_cases import made
 
 import ribp
 from ribp import plots
+from tests.helpers.plot_cases import made
 
 # Chains are too short to be called converged, and say so.
 pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")]

@@ -5,11 +5,11 @@ import io
 import matplotlib
 import numpy as np
 import pytest
-from plot_cases import made, truth_of
 
 from ribp import counts, plots
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.plots.labels import plain
+from tests.helpers.plot_cases import made, truth_of
 
 RNG = np.random.default_rng(0)
 NAMES = [

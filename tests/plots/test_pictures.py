@@ -6,7 +6,6 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from plot_cases import made, truth_of
 from scipy.special import expit
 
 from ribp import counts, plots
@@ -15,6 +14,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
 from ribp.plots.reading import places
 from ribp.posterior.predictive_checks import Checked
+from tests.helpers.plot_cases import made, truth_of
 
 RNG = np.random.default_rng(0)
 TRUTH = truth_of(RNG, 40, 6, used=4)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from plot_cases import made, truth_of
 from scipy.stats import hypergeom, rankdata
 
 from ribp import plots
 from ribp.plots.reading import rank_shares
+from tests.helpers.plot_cases import made, truth_of
 
 RNG = np.random.default_rng(0)
 TRUTH = truth_of(RNG, 30, 5, used=4)

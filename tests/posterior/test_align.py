@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import (
+
+from ribp.draws import pack_rows, unpack_rows
+from ribp.posterior.align import align, match
+from ribp.posterior.kept import kept
+from ribp.posterior.modes import ALIKE, agreement, modes
+from tests.helpers.trees import (
     FEATURES,
     ROWS,
     buffet_chains,
@@ -19,11 +24,6 @@ from trees import (
     truth_of,
     two_modes,
 )
-
-from ribp.draws import pack_rows, unpack_rows
-from ribp.posterior.align import align, match
-from ribp.posterior.kept import kept
-from ribp.posterior.modes import ALIKE, agreement, modes
 
 
 def by_popularity(chains):

@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from trees import (
+
+from ribp.posterior.convergence import ess_bulk, ess_tail, monte_carlo_error, r_hat
+from ribp.posterior.diagnostics import Diagnostic, _pairs, converged, diagnose
+from tests.helpers.trees import (
     MODELS,
     log_joints,
     made_chains,
@@ -15,9 +18,6 @@ from trees import (
     truth_of,
     two_modes,
 )
-
-from ribp.posterior.convergence import ess_bulk, ess_tail, monte_carlo_error, r_hat
-from ribp.posterior.diagnostics import Diagnostic, _pairs, converged, diagnose
 
 
 def test_independent_draws_are_quiet():

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import (
+
+from ribp.errors import InputError
+from ribp.likelihoods.base import Data
+from ribp.posterior.diagnostics import diagnose
+from ribp.posterior.draws import draws
+from ribp.posterior.modes import modes
+from ribp.posterior.predict import impute
+from ribp.posterior.summary import coactivation, summary
+from tests.helpers.trees import (
     DIMS,
     FEATURES,
     MODELS,
@@ -16,14 +24,6 @@ from trees import (
     tree_of,
     truth_of,
 )
-
-from ribp.errors import InputError
-from ribp.likelihoods.base import Data
-from ribp.posterior.diagnostics import diagnose
-from ribp.posterior.draws import draws
-from ribp.posterior.modes import modes
-from ribp.posterior.predict import impute
-from ribp.posterior.summary import coactivation, summary
 
 
 def assert_same_draw(found, at, state):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import logsumexp
-from trees import FEATURES, MODELS, ROWS, buffet_chains, log_joints, made_chains, tree_of, truth_of
 
 from ribp import counts
 from ribp.counts.tables import mean_log_probs
@@ -17,6 +16,16 @@ from ribp.posterior.draws import draws
 from ribp.posterior.laws import laws_of_rows
 from ribp.posterior.new_rows import weigh_rows
 from ribp.symmetric import log_esp
+from tests.helpers.trees import (
+    FEATURES,
+    MODELS,
+    ROWS,
+    buffet_chains,
+    log_joints,
+    made_chains,
+    tree_of,
+    truth_of,
+)
 
 NEW = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [np.nan, 1.0, 5.0], [np.nan] * 3, [1.0, 0, 2]])
 DATA = with_missing(NEW)

@@ -8,17 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import logsumexp
-from trees import (
-    DIMS,
-    FEATURES,
-    MODELS,
-    ROWS,
-    buffet_chains,
-    log_joints,
-    made_chains,
-    tree_of,
-    truth_of,
-)
 
 from ribp import RestrictedBernoulli, counts
 from ribp.errors import InputError
@@ -33,6 +22,17 @@ from ribp.posterior.predict import (
     posterior_predictive,
 )
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from tests.helpers.trees import (
+    DIMS,
+    FEATURES,
+    MODELS,
+    ROWS,
+    buffet_chains,
+    log_joints,
+    made_chains,
+    tree_of,
+    truth_of,
+)
 
 EVERY = np.array(list(itertools.product([0, 1], repeat=4)), np.int8)
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from trees import DIMS, MODELS, ROWS, log_joints, made_chains, tree_of, truth_of
 
 from ribp.likelihoods.base import Data, complete, with_missing
 from ribp.posterior.draws import draws
 from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
 from ribp.posterior.residuals import Seen, residuals, seen
 from ribp.testing.goodness import agrees
+from tests.helpers.trees import DIMS, MODELS, ROWS, log_joints, made_chains, tree_of, truth_of
 
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
 TESTS = 400

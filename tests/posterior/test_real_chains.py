@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from trees import run, shuffled, tree_of
 
 from ribp import counts
 from ribp.likelihoods import LinearGaussian, PoissonCounts
@@ -16,6 +15,7 @@ from ribp.posterior.draws import draws
 from ribp.posterior.modes import modes
 from ribp.posterior.predict import decode, held_out_entries, impute
 from ribp.posterior.summary import summary
+from tests.helpers.trees import run, shuffled, tree_of
 
 pytestmark = pytest.mark.jit
 

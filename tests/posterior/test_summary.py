@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from scipy.special import expit
-from trees import (
+
+from ribp import counts
+from ribp.errors import InputError
+from ribp.likelihoods import LinearGaussian
+from ribp.model import Model
+from ribp.posterior import summary as module
+from ribp.posterior.summary import coactivation, summary
+from tests.helpers.trees import (
     FEATURES,
     ROWS,
     buffet_chains,
@@ -15,13 +22,6 @@ from trees import (
     truth_of,
     two_modes,
 )
-
-from ribp import counts
-from ribp.errors import InputError
-from ribp.likelihoods import LinearGaussian
-from ribp.model import Model
-from ribp.posterior import summary as module
-from ribp.posterior.summary import coactivation, summary
 
 
 def test_features_are_described():

@@ -1,13 +1,10 @@
 """A verdict is earned: each part by its own evidence, and all three for the good headline."""
 
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from ribp import counts
 from ribp.errors import InputError, Notice
 from ribp.fitting import fit
@@ -20,7 +17,7 @@ from ribp.posterior.predictive_checks import NOISE, Checked
 from ribp.posterior.verdict import misfits, verdict
 from ribp.posterior.worth import Gain
 from ribp.results import Result
-from short_searches import shorten
+from tests.helpers.short_searches import shorten
 
 FINE = {name: Checked(1.0, size, 0) for name, size in NOISE.items()}
 GOOD = Judgement(40, 100, FINE, Gain(500, 0.5, 0.1))

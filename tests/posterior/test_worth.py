@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import log_softmax
-from trees import DIMS, MODELS, ROWS, buffet_chains, log_joints, made_chains, tree_of, truth_of
 
 from ribp.draws import pack_rows
 from ribp.likelihoods.base import Data, complete, with_missing
@@ -16,6 +15,16 @@ from ribp.posterior.redrawn_rows import redrawn_rows
 from ribp.posterior.residuals import seen
 from ribp.posterior.worth import _chosen, _columns_alone, _spread, gain, gain_of
 from ribp.testing.goodness import agrees, frequencies_p_value
+from tests.helpers.trees import (
+    DIMS,
+    MODELS,
+    ROWS,
+    buffet_chains,
+    log_joints,
+    made_chains,
+    tree_of,
+    truth_of,
+)
 
 MODEL = MODELS["noise per column"]
 POISSON = MODELS["counts"]

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from row_statistics import many
 from scipy.sparse import csr_array
 
 import ribp
 from ribp import counts
 from ribp.paper import prior as printed
 from ribp.testing.goodness import agrees, mean_p_value, n_seeds, two_sample_p_value
+from tests.helpers.row_statistics import many
 
 pytestmark = pytest.mark.jit
 

@@ -1,15 +1,9 @@
 """The page of a fit: whole, harmless, and true to the result, also at the edge."""
 
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "plots"))
-from plot_cases import made, truth_of
-from test_harsh_results import CASES
 
 from ribp.errors import Notice, StorageError
 from ribp.likelihoods.door import as_data
@@ -19,6 +13,8 @@ from ribp.posterior.verdict import QUESTIONS
 from ribp.report import Fit, page, write_report
 from ribp.report.elements import Html, table, tag
 from ribp.report.words import _ADVICE, advice, in_words
+from tests.helpers.plot_cases import made, truth_of
+from tests.plots.test_harsh_results import CASES
 
 RNG = np.random.default_rng(1)
 

@@ -7,11 +7,11 @@ import types
 
 import numpy as np
 import pytest
-from result_cases import MODELS, settings_of, tree_of
 
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.errors import InputError, Notice, StorageError
 from ribp.results import Result
+from tests.helpers.result_cases import MODELS, settings_of, tree_of
 
 # ArviZ divides by the variance of what never changes.
 quiet = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")

@@ -15,13 +15,14 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from result_cases import DIMS, MODELS, ROWS, tree_of
 
 from ribp.errors import InputError, Notice, StorageError
 from ribp.results import load, save
 from ribp.results.schema import problem
 from ribp.results.store import _in_memory
 from ribp.testing.goodness import n_seeds
+from tests.helpers import ROOT
+from tests.helpers.result_cases import DIMS, MODELS, ROWS, tree_of
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_a_failed_write_leaves_what_was_there(saved, content, monkeypatch, numbe
 
 FULL = """
 import resource, sys
-from result_cases import tree_of
+from tests.helpers.result_cases import tree_of
 from ribp.errors import StorageError
 from ribp.results import save
 tree = tree_of(n_draws=50)
@@ -170,7 +171,7 @@ except StorageError as error:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_a_disk_that_fills_up_is_an_error_and_not_a_crash(path):
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(path)], cwd=Path(__file__).parent,
+        [sys.executable, "-c", FULL, str(path)], cwd=ROOT,
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

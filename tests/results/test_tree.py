@@ -4,7 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from result_cases import (
+
+from ribp.draws import ChainDraws, pack_rows, record, record_features, unpack_rows
+from ribp.errors import InputError, Notice
+from ribp.results import build
+from tests.helpers.result_cases import (
     DIMS,
     FEATURES,
     MODELS,
@@ -14,10 +18,6 @@ from result_cases import (
     settings_of,
     tree_of,
 )
-
-from ribp.draws import ChainDraws, pack_rows, record, record_features, unpack_rows
-from ribp.errors import InputError, Notice
-from ribp.results import build
 
 
 @pytest.mark.parametrize("n_features", [0, 1, 8, 9, 24])

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from running_cases import NAMES, SAMPLED, SHORT, assert_same_draws, case, run
 
 from ribp.errors import StorageError
 from ribp.likelihoods.base import with_missing
@@ -20,6 +19,7 @@ from ribp.running.checkpoint import Checkpoint, digest
 from ribp.running.files import read_arrays, write_atomically
 from ribp.running.progress import Progress
 from ribp.running.samplers import sampler
+from tests.helpers.running_cases import NAMES, SAMPLED, SHORT, assert_same_draws, case, run
 
 pytestmark = [pytest.mark.jit, pytest.mark.usefixtures("short_searches")]
 

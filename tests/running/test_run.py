@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.console import Console
-from running_cases import SHORT, assert_same_draws, case, run
 
 from ribp.errors import InputError
 from ribp.model import Model
@@ -29,6 +28,7 @@ from ribp.running.progress import (
     progress,
 )
 from ribp.running.samplers import sampler
+from tests.helpers.running_cases import SHORT, assert_same_draws, case, run
 
 pytestmark = pytest.mark.jit
 

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from running_cases import SHORT, assert_same_draws, case, run
 
 from ribp.running import run as running
 from ribp.running.chain import new_chains
@@ -15,6 +14,7 @@ from ribp.running.samplers import sampler
 from ribp.running.variational_samplers import METHODS
 from ribp.variational import stochastic
 from ribp.variational.stochastic import Plan
+from tests.helpers.running_cases import SHORT, assert_same_draws, case, run
 
 pytestmark = pytest.mark.jit
 PASSES = 5

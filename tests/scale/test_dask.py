@@ -7,12 +7,9 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scale_cases import ROWS, assert_same_draws, features
-from test_same_bits import assert_same, in_memory, in_shards
 
 import ribp
 from ribp import counts
@@ -22,6 +19,9 @@ from ribp.model import Model
 from ribp.scale import fit as scale_fit
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import FileSource, npy_source
+from tests.helpers import ROOT
+from tests.helpers.scale_cases import ROWS, assert_same_draws, features
+from tests.scale.test_same_bits import assert_same, in_memory, in_shards
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -35,7 +35,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # of Dask, when processes die or ports are taken
 ]
 UNEVEN = ((1000, 2500, 5500), (3, 1))
-FOLDER = str(Path(__file__).parent)
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +104,9 @@ def test_a_worker_that_is_killed_is_replaced(client, when):
 
 
 DRIVER = """
-import sys
-sys.path.insert(0, {folder!r})
-import conftest, ribp.running.run as run
-from test_dask import model_of, PLAN
+import ribp.running.run as run
+from tests.scale.conftest import quick_start
+from tests.scale.test_dask import model_of, PLAN
 from ribp.mcmc import sampled_start
 from ribp.scale import fit, sampler
 from ribp.scale.cluster import connect
@@ -116,7 +114,7 @@ from ribp.scale.dask_runner import DaskKeeper
 from ribp.scale.source import npy_source
 run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 2
 sampled_start.SAMPLE = 150
-sampled_start.best_start = conftest.quick_start
+sampled_start.best_start = quick_start
 keeper = DaskKeeper.of_source(npy_source({data!r}), connect({address!r}))
 fit.fit(model_of(), keeper, keeper.survey(), checkpoint={run!r}, **PLAN)
 """
@@ -138,8 +136,8 @@ def test_a_driver_that_is_killed_resumes(few, cluster, client, file, tmp_path):
     keeper = InProcess(npy_source(file))
     whole = scale_fit.fit(model_of(), keeper, keeper.survey(), **PLAN)
     run, address = tmp_path / "run", cluster.scheduler_address
-    code = DRIVER.format(folder=FOLDER, data=str(file), address=address, run=str(run))
-    driver = subprocess.Popen([sys.executable, "-c", code])
+    code = DRIVER.format(data=str(file), address=address, run=str(run))
+    driver = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     deadline = time.monotonic() + 120
     while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
         assert driver.poll() is None

@@ -4,13 +4,13 @@ import sys
 
 import numpy as np
 import pytest
-from scale_cases import assert_same_draws, features
 
 import ribp as package
 from ribp.cli import parquet_files
 from ribp.cli.large_files import as_bytes, check_memory, is_large
 from ribp.cli.main import main
 from ribp.errors import InputError, StorageError
+from tests.helpers.scale_cases import assert_same_draws, features
 
 QUICK = ["--max-features", "4", "--chains", "1", "--warmup", "2", "--draws", "4", "--seed", "1"]
 ROWS = ["--method", "gibbs-rows", *QUICK]

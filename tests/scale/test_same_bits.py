@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scale_cases import CASES, FEATURES, ROWS, assert_same_draws, case, data_of, features
 
 from ribp import counts, fitting
 from ribp.draws import pack_rows, unpack_rows
@@ -13,6 +12,15 @@ from ribp.model import Model
 from ribp.scale import fit as scale_fit
 from ribp.scale.in_process import InProcess, spans
 from ribp.scale.source import ArraySource, as_source, npy_source
+from tests.helpers.scale_cases import (
+    CASES,
+    FEATURES,
+    ROWS,
+    assert_same_draws,
+    case,
+    data_of,
+    features,
+)
 
 pytestmark = [
     pytest.mark.jit,

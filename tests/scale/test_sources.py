@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scale_cases import features
 
 import ribp
 from ribp.errors import InputError, StorageError
@@ -18,6 +17,7 @@ from ribp.scale import fit as scale_fit
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import ArraySource, FileSource, as_source, npy_source
 from ribp.testing.exact import all_rows
+from tests.helpers.scale_cases import features
 
 VALUES = features(300, share=0.1)[0]
 

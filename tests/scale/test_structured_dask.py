@@ -5,13 +5,13 @@ import signal
 
 import numpy as np
 import pytest
-from scale_cases import assert_same_draws, features
-from structured_cases import in_memory, with_keeper
-from test_structured_elsewhere import assert_same
 
 import ribp
 from ribp.errors import InputError
 from ribp.scale import dask_runner
+from tests.helpers.scale_cases import assert_same_draws, features
+from tests.helpers.structured_cases import in_memory, with_keeper
+from tests.scale.test_structured_elsewhere import assert_same
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")

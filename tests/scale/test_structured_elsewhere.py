@@ -4,12 +4,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scale_cases import ROWS, assert_same_draws, data_of, features
-from structured_cases import CASES, case, in_memory, with_keeper
 
 import ribp
 from ribp import counts, fitting
@@ -23,6 +20,9 @@ from ribp.scale.in_process import InProcess
 from ribp.scale.source import ArraySource, as_source, npy_source
 from ribp.scale.tables import FileTable, MemoryTable, Stored, save
 from ribp.variational import structured, structured_elsewhere, structured_rows
+from tests.helpers import ROOT
+from tests.helpers.scale_cases import ROWS, assert_same_draws, data_of, features
+from tests.helpers.structured_cases import CASES, case, in_memory, with_keeper
 
 pytestmark = pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")
 
@@ -212,17 +212,16 @@ def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
 # Going on
 
 DRIVER = """
-import sys
-sys.path.insert(0, {folder!r})
-import conftest, ribp.running.run as run
-from test_structured_elsewhere import model_of, LONG, ROWS
+import ribp.running.run as run
+from tests.scale.conftest import quick_start
+from tests.scale.test_structured_elsewhere import model_of, LONG, ROWS
 from ribp.mcmc import sampled_start
 from ribp.scale import fit
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import npy_source
 from ribp.variational import structured
 run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 1
-sampled_start.SAMPLE, structured.best_start = 150, conftest.quick_start
+sampled_start.SAMPLE, structured.best_start = 150, quick_start
 keeper = InProcess(npy_source({data!r}), 1)
 fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", checkpoint={run!r}, **LONG)
 """
@@ -233,8 +232,8 @@ LONG = PLAN | {"n_chains": 1, "n_draws": 40}
 def test_a_driver_that_is_killed_resumes(few, file, tmp_path):
     keeper, run = InProcess(npy_source(file), 2), tmp_path / "run"
     whole = scale_fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", **LONG)
-    code = DRIVER.format(folder=str(Path(__file__).parent), data=str(file), run=str(run))
-    driver = subprocess.Popen([sys.executable, "-c", code])
+    code = DRIVER.format(data=str(file), run=str(run))
+    driver = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     deadline = time.monotonic() + 120
     while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
         assert driver.poll() is None

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import small_posteriors as small
 
 import ribp
 from ribp.errors import InputError
@@ -12,6 +11,7 @@ from ribp.model import Model
 from ribp.testing.goodness import agrees, mean_p_value
 from ribp.variational import stochastic, structured
 from ribp.variational.stochastic import Plan
+from tests.helpers import small_posteriors as small
 
 FEATURES, DIMS = 5, 8
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import small_posteriors as small
 from scipy.special import logsumexp
 
 import ribp
@@ -15,6 +14,7 @@ from ribp.model import Model
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value
 from ribp.variational import features, point_weights, structured
+from tests.helpers import small_posteriors as small
 
 KINDS = [
     {},

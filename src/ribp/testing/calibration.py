@@ -2,8 +2,19 @@
 
 Draw (state, data) from the model, fit the data, and count how many of the L posterior draws of a
 quantity lie below its true value. If truth and draws are exchangeable this rank is uniform on
-0..L, for every quantity. A chi-square test over many replicates tells: a fit that is too sure of
-itself piles ranks up at both ends, one that is too vague in the middle, a biased one on one side.
+0..L, for every quantity. Three tests over many replicates tell:
+
+- *centre*: ranks of a biased fit lie to one side;
+- *width*: one that is too sure of itself piles them up at both ends, one that is too vague in the
+  middle;
+- *uniform*: a chi-square test over bins sees everything else, though less of it.
+
+Centre and width are the mean and the mean square of normal scores: of ranks brought to the normal
+law, Phi^-1((rank + 1/2)/(L + 1)). A fit whose spread is s times the right one moves the mean square
+by about 1/s^2 - 1.
+
+**Quantities see the data too**: those of the state alone can be right on average though the data
+were ignored (a fit that returns the prior passes). Take the log likelihood at the draw among them.
 
 **What makes them exchangeable.** Given the data the truth is a draw from the posterior, and so must
 the others be, independently. Chains only come near: they must start away from the truth, forget
@@ -20,34 +31,36 @@ over blocks would have to be run backwards.) To test an update alone, without an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
+from scipy import stats
 
 from ribp.checks import FloatArray, IntArray
-from ribp.testing.goodness import frequencies_p_value
+from ribp.testing.geweke import columns
+from ribp.testing.goodness import Numbers, frequencies_p_value
 
-__all__ = ["chain_fit", "rank_p_values", "ranks", "uniform_p_value"]
+__all__ = ["chain_fit", "p_values_of_ranks", "rank_p_values", "ranks"]
 
 State = TypeVar("State")
 Data = TypeVar("Data")
 Fit = Callable[[np.random.Generator, Data, int], Iterable[State]]
 
-_PER_BIN = 25
+_PER_BIN = 20
 _MOST_BINS = 20
 
 
 def rank_p_values(
     simulate: Callable[[np.random.Generator], tuple[State, Data]],
     fit: Fit[Data, State],
-    quantities: Callable[[State], Sequence[float]],
+    quantities: Callable[[State, Data], Numbers],
     *,
     n_replicates: int,
     n_draws: int,
     seed: int,
-) -> FloatArray:
-    """Return a p-value for each quantity: its ranks are uniform.
+) -> dict[str, float]:
+    """Return three p-values for each quantity: centre, width and uniformity of its ranks.
 
     Parameters
     ----------
@@ -56,46 +69,68 @@ def rank_p_values(
     fit
         Returns n_draws nearly independent posterior draws, called as fit(rng, data, n_draws).
     quantities
-        The numbers to rank; ties are broken at random.
+        The numbers to rank, called as quantities(state, data); a list, or by name. Ties are broken
+        at random.
     n_replicates
-        How many data sets; some hundreds.
+        How many data sets; 400 fill twenty bins.
     n_draws
         L; 19 or 99 fill the bins evenly.
     seed
     """
     found = ranks(simulate, fit, quantities, n_replicates=n_replicates, n_draws=n_draws, seed=seed)
-    return np.array([uniform_p_value(column, n_draws) for column in found.T])
+    return {
+        f"{name}, {test}": p
+        for name, column in found.items()
+        for test, p in p_values_of_ranks(column, n_draws).items()
+    }
 
 
 def ranks(
     simulate: Callable[[np.random.Generator], tuple[State, Data]],
     fit: Fit[Data, State],
-    quantities: Callable[[State], Sequence[float]],
+    quantities: Callable[[State, Data], Numbers],
     *,
     n_replicates: int,
     n_draws: int,
     seed: int,
-) -> IntArray:
-    """Return the ranks themselves, shape (n_replicates, quantities); for a picture of them."""
+) -> dict[str, IntArray]:
+    """Return the n_replicates ranks of each quantity; for a picture of them."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n_replicates):
         state, data = simulate(rng)
-        truth = np.array(quantities(state), dtype=float)
-        draws = np.array([quantities(draw) for draw in fit(rng, data, n_draws)], dtype=float)
-        if len(draws) != n_draws:
-            raise ValueError(f"fit returned {len(draws)} draws, not the {n_draws} asked for")
-        ties = (draws == truth).sum(axis=0)
-        found.append((draws < truth).sum(axis=0) + rng.integers(ties, endpoint=True))
-    return np.array(found)
+        truth = columns([quantities(state, data)])
+        draws = columns(quantities(draw, data) for draw in fit(rng, data, n_draws))
+        found.append(
+            {name: _rank(rng, value[0], draws[name], n_draws) for name, value in truth.items()}
+        )
+    return {name: column.astype(np.int64) for name, column in columns(found).items()}
 
 
-def uniform_p_value(values: IntArray, n_draws: int) -> float:
-    """Return the p-value of a chi-square test of ranks being uniform on 0..n_draws."""
+def _rank(rng: np.random.Generator, truth: float, draws: FloatArray, n_draws: int) -> int:
+    if draws.size != n_draws:
+        raise ValueError(f"fit returned {draws.size} draws, not the {n_draws} asked for")
+    ties = np.count_nonzero(draws == truth)
+    return int(np.count_nonzero(draws < truth) + rng.integers(ties, endpoint=True))
+
+
+def p_values_of_ranks(values: IntArray, n_draws: int) -> dict[str, float]:
+    """Return the p-values of ranks being uniform on 0..n_draws: centre, width, uniform."""
     n_bins = min(n_draws + 1, _MOST_BINS, max(2, values.size // _PER_BIN))
     bins = np.arange(n_draws + 1) * n_bins // (n_draws + 1)
     observed = np.bincount(bins[values], minlength=n_bins)
-    return frequencies_p_value(observed, np.bincount(bins))
+    scores = stats.norm.ppf((np.arange(n_draws + 1) + 0.5) / (n_draws + 1))
+    return {
+        "centre": _score_p_value(scores, values),
+        "width": _score_p_value(scores**2, values),
+        "uniform": frequencies_p_value(observed, np.bincount(bins)),
+    }
+
+
+def _score_p_value(scores: FloatArray, values: IntArray) -> float:
+    """Return the p-value of the mean score, whose law for uniform ranks is known."""
+    error = scores.std() / np.sqrt(values.size)
+    return float(2 * stats.norm.sf(abs(scores[values].mean() - scores.mean()) / error))
 
 
 def chain_fit(

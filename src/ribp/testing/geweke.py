@@ -17,18 +17,19 @@ prior are all that is needed to test a posterior sampler; nobody has to know the
 Both are blind to an update that does nothing, or that never leaves some part of the space: they
 test what is left unchanged, not what is reached. Statistics are numbers that see every part of the
 state, each of finite variance (logarithms and frequencies, not raw scales), and asymmetric enough
-to notice a wrong sign. Read the p-values with `ribp.testing.goodness.agrees`.
+to notice a wrong sign. The fit to the data is one of them: an update that is a little too sure of
+itself shows there first. Judge the p-values with `ribp.testing.goodness.holds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.testing.goodness import mean_p_value
+from ribp.testing.goodness import Numbers, by_name, mean_p_value
 
 __all__ = ["joint_distribution_p_values", "one_step_p_values"]
 
@@ -39,12 +40,12 @@ Data = TypeVar("Data")
 def one_step_p_values(
     simulate: Callable[[np.random.Generator], tuple[State, Data]],
     update: Callable[[np.random.Generator, State, Data], State],
-    statistics: Callable[[State], Sequence[float]],
+    statistics: Callable[[State, Data], Numbers],
     *,
     n_replicates: int,
     n_updates: int = 1,
     seed: int,
-) -> FloatArray:
+) -> dict[str, float]:
     """Return a p-value for each statistic: its mean is the same before and after the updates.
 
     Parameters
@@ -54,7 +55,7 @@ def one_step_p_values(
     update
         The transition under test; it must not change the state it is given.
     statistics
-        The numbers to compare.
+        The numbers to compare, called as statistics(state, data); a list, or by name.
     n_replicates
         How many independent draws; at least some hundreds, for means to be normal.
     n_updates
@@ -63,27 +64,30 @@ def one_step_p_values(
     seed
     """
     rng = np.random.default_rng(seed)
-    changes = []
+    before, after = [], []
     for _ in range(n_replicates):
         state, data = simulate(rng)
-        before = np.array(statistics(state), dtype=float)
+        before.append(statistics(state, data))
         for _ in range(n_updates):
             state = update(rng, state, data)
-        changes.append(np.array(statistics(state), dtype=float) - before)
-    return np.array([mean_p_value(change, 0.0) for change in np.transpose(changes)])
+        after.append(statistics(state, data))
+    found = columns(after)
+    return {
+        name: mean_p_value(found[name] - column, 0.0) for name, column in columns(before).items()
+    }
 
 
 def joint_distribution_p_values(
     simulate: Callable[[np.random.Generator], tuple[State, Data]],
     update: Callable[[np.random.Generator, State, Data], State],
     redraw: Callable[[np.random.Generator, State], Data],
-    statistics: Callable[[State], Sequence[float]],
+    statistics: Callable[[State, Data], Numbers],
     *,
     n_fresh: int,
     n_steps: int,
     n_batches: int = 50,
     seed: int,
-) -> FloatArray:
+) -> dict[str, float]:
     """Return a p-value for each statistic: its mean along the chain is that of the prior.
 
     Parameters
@@ -95,7 +99,7 @@ def joint_distribution_p_values(
     redraw
         Draws data given the state.
     statistics
-        The numbers to compare.
+        The numbers to compare, called as statistics(state, data); a list, or by name.
     n_fresh
         How many independent draws of the prior give the means to compare with.
     n_steps
@@ -106,14 +110,24 @@ def joint_distribution_p_values(
     seed
     """
     rng = np.random.default_rng(seed)
-    fresh = np.array([statistics(simulate(rng)[0]) for _ in range(n_fresh)], dtype=float)
+    fresh = columns(statistics(*simulate(rng)) for _ in range(n_fresh))
     state, _ = simulate(rng)
     chain = []
     for _ in range(n_steps):
-        state = update(rng, state, redraw(rng, state))
-        chain.append(statistics(state))
-    parts = np.array_split(np.array(chain, dtype=float), n_batches)
-    batches = np.array([part.mean(axis=0) for part in parts])
-    error = fresh.std(axis=0) / np.sqrt(n_fresh)
-    found = zip(batches.T, fresh.mean(axis=0), error, strict=True)
-    return np.array([mean_p_value(means, mean, spread) for means, mean, spread in found])
+        data = redraw(rng, state)
+        state = update(rng, state, data)
+        chain.append(statistics(state, data))
+    return {
+        name: mean_p_value(
+            [part.mean() for part in np.array_split(along, n_batches)],
+            fresh[name].mean(),
+            fresh[name].std() / np.sqrt(n_fresh),
+        )
+        for name, along in columns(chain).items()
+    }
+
+
+def columns(found: Iterable[Numbers]) -> dict[str, FloatArray]:
+    """Return all values of each statistic, by its name or place."""
+    rows = [by_name(numbers) for numbers in found]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -1,42 +1,163 @@
-"""From draws to one verdict, with one failure rate for the whole suite.
+"""From draws to one verdict, in two stages, with one rate of false alarms for a whole suite.
 
-Seeds are fixed, so a test that passes goes on passing; the rates say how surprising a failure is
-when the code or a seed changes. A suite of at most `SUITE_TESTS` checks fails by chance with
-probability at most `SUITE_RATE`; each check therefore fails below `SUITE_RATE / SUITE_TESTS`.
-The number of seeds is read from RIBP_TEST_SEEDS (`make test` uses few, `make test-slow` many).
+A *check* draws and returns p-values: ``check(n, seed)`` makes `n` independent replicates from
+`seed` and gives one p-value for each statistic, as a list or by name. `holds` asks twice:
+
+1. A statistic with p < 1e-7 (`AT_ONCE`) fails. One with p >= 1e-3 (`DOUBTFUL`) passes.
+2. What lies between is looked at again, with a fresh seed and ten times the replicates, and fails
+   if p < 1e-5 (`AGAIN`) there. Only doubtful statistics are judged a second time.
+
+**False alarms.** The stages are independent, so a right statistic fails with probability at most
+1e-7 + 1e-3 x 1e-5 = 1.1e-7. By the union bound a suite of `SUITE_STATISTICS` of them, however
+dependent, fails with probability below 1e-3 (`SUITE_RATE`); the suite counts its statistics, and
+does not pass with more. P-values are taken from Student's t and from chi-square with ten expected
+in each cell, which are not exact far out in the tail; statistics are bounded or logarithms, so that
+their means are near normal.
+
+**Power.** A wrong statistic need only become doubtful: with ten times the replicates it then fails.
+A shift of .2 standard deviations becomes doubtful in 600 replicates with probability
+Phi(.2 sqrt(600) - 3.29) = .95, one of .07 in 5000 with .95.
+
+Seeds are fixed, so what passes goes on passing, and the environment moves them all: RIBP_TEST_SEED
+(0 unless set) for fresh seeds, RIBP_TEST_TIER=slow for more replicates (`replicates`).
 """
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from ribp.checks import FloatArray
+
 __all__ = [
+    "AGAIN",
+    "AT_ONCE",
+    "DOUBTFUL",
     "SUITE_RATE",
-    "SUITE_TESTS",
-    "agrees",
+    "SUITE_STATISTICS",
+    "Check",
+    "Numbers",
+    "Verdict",
+    "by_name",
     "frequencies_p_value",
+    "holds",
+    "is_caught",
+    "is_slow",
     "mean_p_value",
-    "n_seeds",
+    "replicates",
     "two_sample_p_value",
+    "watchers",
 ]
 
+AT_ONCE, DOUBTFUL, AGAIN, TIMES = 1e-7, 1e-3, 1e-5, 10
 SUITE_RATE = 1e-3
-SUITE_TESTS = 10_000
+SUITE_STATISTICS = int(SUITE_RATE / (AT_ONCE + DOUBTFUL * AGAIN))
+
+Numbers = Mapping[str, float] | Sequence[float] | FloatArray
+Check = Callable[[int, int], Numbers]
 
 
-def agrees(p_value: float) -> bool:
-    """Return whether a p-value is compatible with a right sampler, at the suite's failure rate."""
-    return p_value > SUITE_RATE / SUITE_TESTS
+@dataclass(frozen=True)
+class Verdict:
+    """What a check came to; true if it passed."""
+
+    p_values: dict[str, float]
+    """Of the first stage, by the name or the number of the statistic."""
+    again: dict[str, float] = field(default_factory=dict)
+    """Of the second stage: those that were doubtful in the first."""
+    n_replicates: int = 0
+    """In the first stage."""
+
+    def __bool__(self) -> bool:
+        return self.least >= AT_ONCE and all(p >= AGAIN for p in self.again.values())
+
+    def __repr__(self) -> str:
+        kind = "passed" if self else "failed"
+        found = [f"{name}: p = {self.p_values[name]:.2g}" for name in self.again or self._worst()]
+        more = TIMES * self.n_replicates
+        found += [f"{name}: p = {p:.2g} of {more} replicates" for name, p in self.again.items()]
+        return f"<{kind}, {self.n_replicates} replicates; {'; '.join(found)}>"
+
+    @property
+    def least(self) -> float:
+        """The least p-value of the first stage."""
+        return min(self.p_values.values(), default=1.0)
+
+    def _worst(self) -> list[str]:
+        return sorted(self.p_values, key=self.p_values.__getitem__)[:1]
 
 
-def n_seeds(few: int) -> int:
-    """Return the number of seeds of a statistical test: `few`, or RIBP_TEST_SEEDS times as many."""
-    return few * int(os.environ.get("RIBP_TEST_SEEDS", "1"))
+watchers: list[Callable[[Verdict], object]] = []
+"""Called with the verdict of every `holds`: a suite counts its statistics this way."""
+
+
+def holds(check: Check, n_replicates: int, seed: int = 0) -> Verdict:
+    """Return the verdict on a check of something that should be right.
+
+    Parameters
+    ----------
+    check
+        Called as check(n_replicates, seed); returns p-values, in the same order each time.
+    n_replicates
+        Of the first stage; the second has ten times as many.
+    seed
+        Any whole number, so that two checks in one test differ.
+    """
+    verdict = _judged(check, n_replicates, seed)
+    for tell in watchers:
+        tell(verdict)
+    return verdict
+
+
+def is_caught(check: Check, n_replicates: int, seed: int = 0) -> bool:
+    """Return whether a check of something that is wrong on purpose fails, as it must."""
+    return not _judged(check, n_replicates, seed)
+
+
+def _judged(check: Check, n_replicates: int, seed: int) -> Verdict:
+    first = _p_values(check, n_replicates, _seed(seed, 1))
+    doubtful = [name for name, p in first.items() if p < DOUBTFUL]
+    if not doubtful or min(first.values()) < AT_ONCE:
+        return Verdict(first, n_replicates=n_replicates)
+    second = _p_values(check, TIMES * n_replicates, _seed(seed, 2))
+    return Verdict(first, {name: second[name] for name in doubtful}, n_replicates)
+
+
+def by_name(numbers: Numbers) -> dict[str, float]:
+    """Return numbers by their names, or by their places if they have none."""
+    if not isinstance(numbers, Mapping):
+        numbers = {str(place): number for place, number in enumerate(np.ravel(numbers))}
+    return {name: float(number) for name, number in numbers.items()}
+
+
+def _p_values(check: Check, n_replicates: int, seed: int) -> dict[str, float]:
+    found = by_name(check(n_replicates, seed))
+    if not all(0.0 <= p <= 1.0 for p in found.values()):
+        raise ValueError(f"a check returned what is no p-value: {found}")
+    return found
+
+
+def _seed(seed: int, stage: int) -> int:
+    base = int(os.environ.get("RIBP_TEST_SEED", "0"))
+    return int(np.random.SeedSequence([base, seed, stage]).generate_state(1)[0])
+
+
+def is_slow() -> bool:
+    """Return whether the slow tier is wanted: RIBP_TEST_TIER is "slow"."""
+    return os.environ.get("RIBP_TEST_TIER") == "slow"
+
+
+def replicates(few: int, many: int | None = None) -> int:
+    """Return the replicates of a check: `few`, in the slow tier `many` or ten times as many."""
+    if not is_slow():
+        return few
+    return TIMES * few if many is None else many
 
 
 def frequencies_p_value(observed: ArrayLike, probs: ArrayLike) -> float:
@@ -64,16 +185,37 @@ def frequencies_p_value(observed: ArrayLike, probs: ArrayLike) -> float:
 def mean_p_value(draws: ArrayLike, mean: float, standard_error: float = 0.0) -> float:
     """Return the p-value of independent draws having `mean`, known up to `standard_error`."""
     values = np.asarray(draws, dtype=float)
-    spread = math.hypot(values.std(ddof=1) / math.sqrt(values.size), standard_error)
-    if spread == 0.0:
-        return float(values.mean() == mean)
-    return float(2 * stats.norm.sf(abs(values.mean() - mean) / spread))
+    own = values.std(ddof=1) / math.sqrt(values.size)
+    return _t_p_value(float(values.mean() - mean), [(own, values.size - 1), (standard_error, 1e9)])
 
 
 def two_sample_p_value(first: ArrayLike, second: ArrayLike) -> float:
     """Return the p-value of two samples of independent draws having equal means."""
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    spread = math.hypot(a.std(ddof=1) / math.sqrt(a.size), b.std(ddof=1) / math.sqrt(b.size))
-    if spread == 0.0:
-        return float(a.mean() == b.mean())
-    return float(2 * stats.norm.sf(abs(a.mean() - b.mean()) / spread))
+    samples = [np.asarray(first, dtype=float), np.asarray(second, dtype=float)]
+    errors = [(s.std(ddof=1) / math.sqrt(s.size), s.size - 1) for s in samples]
+    return _t_p_value(float(samples[0].mean() - samples[1].mean()), errors)
+
+
+def _t_p_value(difference: float, errors: Sequence[tuple[float, float]]) -> float:
+    """Return the two-sided p-value of a difference, given errors and their degrees of freedom.
+
+    Degrees of freedom of the sum are those of Welch and Satterthwaite.
+    """
+    variance = sum(error**2 for error, _ in errors)
+    if variance == 0.0:
+        return float(difference == 0.0)
+    freedom = 1.0 / sum((error**2 / variance) ** 2 / df for error, df in errors)
+    return float(2 * stats.t.sf(abs(difference) / math.sqrt(variance), freedom))
+
+
+SUITE_TESTS = 10_000
+
+
+def agrees(p_value: float) -> bool:
+    """Return whether one p-value is not below the bound of the first stage."""
+    return p_value > AT_ONCE
+
+
+def n_seeds(few: int) -> int:
+    """Return `replicates(few)`."""
+    return replicates(few)

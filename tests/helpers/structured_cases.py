@@ -1,12 +1,12 @@
 """Small runs of the structured method with rows elsewhere."""
 
 import numpy as np
-from scale_cases import DIMS, FEATURES, LAWS, ROWS, data_of
 
 from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
 from ribp.scale.row_methods import row_method
 from ribp.variational import structured, structured_elsewhere
+from tests.helpers.scale_cases import DIMS, FEATURES, LAWS, ROWS, data_of
 
 CASES = {
     "complete": (LinearGaussian(), 0.0),

@@ -1,0 +1,1 @@
+"""The tests, in the rooms of the source; what several of them share is in `helpers`."""
