@@ -15,6 +15,8 @@ import scipy.linalg  # noqa: F401  (the same)
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from tests.helpers.suite import Suite, part_of
+
 settings.register_profile(
     "ribp", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -24,8 +26,18 @@ threadpool_limits(limits=1, user_api="blas")
 FIRST = ("kernels", "docs", "cli", "mcmc")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--part", default="1/1", help="run every N-th test, from the K-th on: K/N")
+    parser.addoption("--store", help="a file for the results, with seeds and versions")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Suite(config.getoption("store"), config.getoption("part")))
+
+
+def pytest_collection_modifyitems(config, items):
     """Deal files out to two halves of equal length, in the order of their folders."""
+    items[:] = part_of(items, config.getoption("part"))
 
     def place(item):
         folder = item.path.parent.name

@@ -11,11 +11,13 @@ from ribp import counts
 from ribp.errors import InputError, ProposalLimitError
 from ribp.mcmc import augmented
 from ribp.mcmc import augmented_moves as moves
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from ribp.testing.geweke import one_step_p_values
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, mean_p_value, replicates
 
 pytestmark = pytest.mark.jit
 
 MANY = 10**7
+PART = 24_000  # draws that are simulated at once
 BITS = np.array([1, 2, 4])
 SPREAD = counts.as_row_counts("uniform(1,3)", 3)
 HOLE = counts.by_row([counts.table([0, 0.6, 0, 0.4])] * 3)
@@ -74,19 +76,25 @@ def length_probs(ones, mass, concentration):
     return [first[ones], one, 1 - first[ones] - one]
 
 
-def lengths(others, ones, n):
-    rng = np.random.default_rng(3)
-    blocks = [moves.propose(rng, np.zeros(0, int), others, 1.5, 2.0, ones, MANY) for _ in range(n)]
-    return np.bincount([min(block.number, 2) for block in blocks], minlength=3)
+def lengths(others, ones):
+    """Return a check of how many discards there are before the first row."""
+
+    def check(n, seed):
+        rng, nobody = np.random.default_rng(seed), np.zeros(0, int)
+        blocks = [moves.propose(rng, nobody, others, 1.5, 2.0, ones, MANY) for _ in range(n)]
+        found = np.bincount([min(block.number, 2) for block in blocks], minlength=3)
+        return [frequencies_p_value(found, length_probs(ones, 1.5, 2.0))]
+
+    return check
 
 
 @pytest.mark.parametrize("ones", [1, 3])
 def test_rows_follow_the_buffet(ones):
-    assert agrees(frequencies_p_value(lengths(0, ones, 4000), length_probs(ones, 1.5, 2.0)))
+    assert holds(lengths(0, ones), replicates(4000))
 
 
 def test_one_row_too_many_is_caught():
-    assert not agrees(frequencies_p_value(lengths(1, 3, 4000), length_probs(3, 1.5, 2.0)))
+    assert is_caught(lengths(1, 3), 4000)
 
 
 def test_blocks_are_consistent():
@@ -216,28 +224,40 @@ def test_row_moves_are_stationary(name):
 
 def test_features_are_visited_in_random_order(monkeypatch):
     """Columns stand in order of appearance, which knows the row: walking along them is biased."""
-    seen, rng = [], np.random.default_rng(0)
+    seen = []
     target = moves.RowTarget(small_buffet(counts.uniform(0, 4), ()), 0)
     monkeypatch.setattr(moves, "flip_log_odds", lambda target, i: seen.append(i) or -math.inf)
-    for _ in range(600):
-        moves.flip_each(rng, target)
-    orders = np.array(seen).reshape(-1, 3) @ [9, 3, 1]
-    assert agrees(frequencies_p_value(np.unique(orders, return_counts=True)[1], [1] * 6))
+
+    def p_values(n, seed):
+        seen.clear()
+        rng = np.random.default_rng(seed)
+        for _ in range(n):
+            moves.flip_each(rng, target)
+        orders = np.array(seen).reshape(-1, 3) @ [9, 3, 1]
+        found = np.bincount(orders, minlength=27)
+        return [frequencies_p_value(found[[5, 7, 11, 15, 19, 21]], [1] * 6), orders.size == n]
+
+    assert holds(p_values, replicates(600))
 
 
 def test_row_updates_draw_from_the_enumerated_law():
     law, forbidden = ROW_LAWS["with an indicator"]
     buffet = small_buffet(law, forbidden)
     places, probs = enumerated(buffet, law)
-    rng, target, found = np.random.default_rng(0), moves.RowTarget(buffet, 0), []
-    for _ in range(3000):
-        moves.flip_each(rng, target)
-        moves.add_or_remove(rng, target)
-        moves.relocate_each(rng, target)
-        found.append(places.index((tuple(target.z.tolist()), target.own)))
     likely = np.flatnonzero(probs > 0.02)
-    hits = np.array(found)[:, None] == likely
-    assert compatible(hits, probs[likely], 0 * likely)
+
+    def p_values(n, seed, probs=probs):
+        rng, target, found = np.random.default_rng(seed), moves.RowTarget(buffet, 0), []
+        for _ in range(n):
+            moves.flip_each(rng, target)
+            moves.add_or_remove(rng, target)
+            moves.relocate_each(rng, target)
+            found.append(places.index((tuple(target.z.tolist()), target.own)))
+        hits = np.array(found)[:, None] == likely
+        return along_a_chain(hits, probs[likely], 0 * likely)
+
+    assert holds(p_values, replicates(3000))
+    assert is_caught(lambda n, seed: p_values(n, seed, 0.8 * probs), 3000)
 
 
 # Each move alone keeps the joint law: exact draws of the prior, data, then the move
@@ -249,31 +269,28 @@ def statistics(state, data):
     kept, ones = rows.any(axis=0), rows.sum(axis=1).tolist()
     share = (rows.sum(axis=0) + state.discard_sums.sum(axis=0)) / (len(rows) + number.sum())
     fit = gaussian_likelihood(data)(state.rows[:, kept])
-    return np.array(
-        [
+    return [
             (rows[0] == rows[1]).all(), kept.sum(), (~kept).sum(), sum(ones), rows[0] @ rows[1],
             1 / (1 + number[0]), number[2] == 0, np.exp(-number.sum() / 10),
             share.max(), share @ share, share @ kept, fit, state.mass, state.mass * share.size,
             sum(k in seen for k, seen in zip(ones, state.discard_counts, strict=True)),
-        ],
-        dtype=float,
-    )  # fmt: skip
+        ]  # fmt: skip
 
 
-def changes(step, laws, n, seed=0, mass=2.0, concentration=2.0):
-    """Return how statistics of n exact draws of the joint law change in a step given their data."""
-    rng, found = np.random.default_rng(seed), []
-    for _ in range(n):
+def stepped(step, laws, mass=2.0, concentration=2.0):
+    """Return a check that a step given data keeps the joint law of states and data."""
+
+    def simulate(rng):
         state = augmented.draw_prior(rng, laws, mass, concentration, MANY, MASS_PRIOR)
         features = 1.2 * rng.standard_normal((state.rows.shape[1], 2))
-        data = state.rows @ features + rng.standard_normal((3, 2))
-        new = step(rng, state, laws, concentration, gaussian_likelihood(data))
-        found.append(statistics(new, data) - statistics(state, data))
-    return np.array(found)
+        return state, state.rows @ features + rng.standard_normal((3, 2))
 
+    def update(rng, state, data):
+        return step(rng, state, laws, concentration, gaussian_likelihood(data))
 
-def unchanged(found):
-    return all(agrees(mean_p_value(column, 0.0)) for column in found.T)
+    return lambda n, seed: one_step_p_values(
+        simulate, update, statistics, n_replicates=n, seed=seed
+    )
 
 
 def alone(move):
@@ -290,8 +307,7 @@ def alone(move):
 
 @pytest.mark.parametrize("move", [moves.redraw_block, moves.change_row, moves.redraw_discards])
 def test_each_move_keeps_the_joint_law(move):
-    for seed in range(n_seeds(1)):
-        assert unchanged(changes(alone(move), MIXED, 500, seed))
+    assert holds(stepped(alone(move), MIXED), replicates(600, 5000))
 
 
 def without_indicator(rng, buffet, n):
@@ -313,7 +329,7 @@ def deaf_to_data(rng, buffet, n):
 
 BROKEN = {
     "no indicator": (without_indicator, SPREAD, 200),
-    "discards always accepted, as printed": (always_accepting, HOLE, 1200),
+    "discards always accepted, as printed": (always_accepting, HOLE, 2500),
     "blocks always accepted": (deaf_to_data, FEW, 300),
 }
 
@@ -321,7 +337,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_moves_are_caught(name):
     move, laws, n = BROKEN[name]
-    assert not unchanged(changes(alone(move), laws, n))
+    assert is_caught(stepped(alone(move), laws), n)
 
 
 # The mass
@@ -342,12 +358,11 @@ def mass_from_kept_rows(rng, state, laws, concentration, log_likelihood):
 
 
 def test_learned_mass_joint_distribution():
-    for seed in range(n_seeds(1)):
-        assert unchanged(changes(with_mass, FEW, 400, seed, mass=None))
+    assert holds(stepped(with_mass, FEW, mass=None), replicates(600, 5000))
 
 
 def test_mass_from_kept_rows_is_caught():
-    assert not unchanged(changes(mass_from_kept_rows, FEW, 1500, mass=None))
+    assert is_caught(stepped(mass_from_kept_rows, FEW, mass=None), 1500)
 
 
 # The prior
@@ -357,23 +372,31 @@ def test_mass_from_kept_rows_is_caught():
     ("mass", "concentration", "same"), [(1.0, 1.0, 0.56146), (2.0, 1.0, 0.44066), (1, 2.5, 0.3231)]
 )
 def test_prior_draws_have_the_reference_values(mass, concentration, same):
-    rng, law = np.random.default_rng(1), counts.as_row_counts("exactly(1)", 2)
-    found = [
-        (lambda rows: (rows[0] == rows[1]).all())(
-            augmented.draw_prior(rng, law, mass, concentration, MANY).rows
-        )
-        for _ in range(2000)
-    ]
-    assert agrees(mean_p_value(found, same, 5e-6))
+    law = counts.as_row_counts("exactly(1)", 2)
+
+    def p_values(n, seed, expected=same):
+        rng = np.random.default_rng(seed)
+        drawn = [augmented.draw_prior(rng, law, mass, concentration, MANY).rows for _ in range(n)]
+        return [mean_p_value([(rows[0] == rows[1]).all() for rows in drawn], expected, 5e-6)]
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: p_values(n, seed, same + 0.1), 2000)
 
 
 def test_a_run_without_data_has_the_reference_value():
-    rng, law = np.random.default_rng(2), counts.as_row_counts("exactly(1)", 2)
-    state, found = augmented.draw_prior(rng, law, 1.0, 1.0, MANY), []
-    for _ in range(1500):
-        state, _ = augmented.update(rng, state, law, 1.0, flat, learn_mass=False, max_discards=MANY)
-        found.append([(state.rows[0] == state.rows[1]).all()])
-    assert compatible(np.array(found), [0.56146], [5e-6])
+    law = counts.as_row_counts("exactly(1)", 2)
+
+    def p_values(n, seed):
+        rng = np.random.default_rng(seed)
+        state, found = augmented.draw_prior(rng, law, 1.0, 1.0, MANY), []
+        for _ in range(n):
+            state, _ = augmented.update(
+                rng, state, law, 1.0, flat, learn_mass=False, max_discards=MANY
+            )
+            found.append([(state.rows[0] == state.rows[1]).all()])
+        return along_a_chain(np.array(found), [0.56146], [5e-6])
+
+    assert holds(p_values, replicates(1500))
 
 
 # The posterior of three rows
@@ -390,7 +413,7 @@ def rows_of(code):
     return np.array([[(k >> n) & 1 for k in patterns] for n in range(3)], np.int8).reshape(3, -1)
 
 
-def partition_prior(laws, mass, concentration):
+def partition_prior(laws, mass, concentration, n, seed):
     """Return codes and probabilities of three rows with one feature each, by quadrature.
 
     Rows share as in sampling from the normalised odds w: a given partition into blocks of n_b
@@ -414,13 +437,20 @@ def partition_prior(laws, mass, concentration):
     return np.array(keys), np.array(list(partitions.values())), math.inf
 
 
-def simulated_prior(laws, mass, concentration, n=25_000, atoms=80):
-    """Return codes, frequencies and n, with weights of a beta process from sticks.
+def simulated_prior(laws, mass, concentration, n, seed):
+    """Return codes, frequencies and the number of draws, thirty times as many as the chain has."""
+    rng = np.random.default_rng([seed, 1])
+    drawn = [simulated_codes(rng, laws, mass, concentration) for _ in range(max(1, 30 * n // PART))]
+    keys, seen = np.unique(drawn, return_counts=True)
+    return keys, seen / seen.sum(), seen.sum()
+
+
+def simulated_codes(rng, laws, mass, concentration, n=PART, atoms=80):
+    """Return codes of draws of the prior, with weights of a beta process from sticks.
 
     For c = 1 the sizes are products of Beta(alpha, 1) sticks; for c > 1, those of mass c alpha,
     each kept with probability (1-pi)^{c-1}.
     """
-    rng = np.random.default_rng(5)
     log_size = -np.cumsum(rng.exponential(size=(atoms, n)), axis=0) / (mass * concentration)
     rest = -np.expm1(log_size)
     kept = rng.random(rest.shape) < rest ** (concentration - 1)
@@ -437,8 +467,7 @@ def simulated_prior(laws, mass, concentration, n=25_000, atoms=80):
             chance = odds[i] * e[i, left - 1, every] / e[i + 1, left, every]
             rows[:, row, i] = (left > 0) & (rng.random(n) < chance)
             left = left - rows[:, row, i]
-    keys, seen = np.unique(codes(rows), return_counts=True)
-    return keys, seen / n, n
+    return codes(rows)
 
 
 def posterior(prior):
@@ -451,13 +480,10 @@ def posterior(prior):
     return keys, result, np.sqrt(spread / n)
 
 
-def compatible(hits, probs, errors):
-    """Return whether a chain's frequencies are right, by means of batches."""
+def along_a_chain(hits, probs, errors):
+    """Return p-values of a chain's frequencies, by means of batches."""
     batches = np.array([part.mean(axis=0) for part in np.array_split(hits, 40)])
-    return all(
-        agrees(mean_p_value(batches[:, j], p, error))
-        for j, (p, error) in enumerate(zip(probs, errors, strict=True))
-    )
+    return list(map(mean_p_value, batches.T, probs, errors))
 
 
 POSTERIORS = {
@@ -485,18 +511,27 @@ def run(laws, mass, concentration, n, seed):
 @pytest.mark.parametrize("name", POSTERIORS)
 def test_posterior_of_three_rows(name):
     prior, laws, mass, concentration = POSTERIORS[name]
-    by_quadrature = prior is partition_prior
-    reference = prior(laws, mass, concentration)
-    if by_quadrature:
-        same = reference[1][0] + reference[1][2]
-        assert reference[1].sum() == pytest.approx(1, abs=1e-5)
-        assert same == pytest.approx({1.0: 0.56146, 2.5: 0.3231}[concentration], abs=1e-5)
-    keys, probs, errors = posterior(reference)
-    likely = probs > 0.02
-    for seed in range(n_seeds(1)):
-        found = run(counts.by_row(laws), mass, concentration, 800, seed)
+
+    def p_values(n, seed):
+        keys, probs, errors = posterior(prior(laws, mass, concentration, n, seed))
+        found = run(counts.by_row(laws), mass, concentration, n, seed)
         assert np.isin(found, keys).mean() > 0.99
-        assert compatible(found[:, None] == keys[likely], probs[likely], errors[likely])
+        return {
+            str(key): p
+            for key, p, prob in zip(
+                keys, along_a_chain(found[:, None] == keys, probs, errors), probs, strict=True
+            )
+            if prob > 0.02
+        }
+
+    assert holds(p_values, replicates(800))
+
+
+@pytest.mark.parametrize(("concentration", "same"), [(1.0, 0.56146), (2.5, 0.3231)])
+def test_the_prior_by_quadrature_has_the_reference_values(concentration, same):
+    _, probs, _ = partition_prior(None, 1.0, concentration, 0, 0)
+    assert probs.sum() == pytest.approx(1, abs=1e-5)
+    assert probs[0] + probs[2] == pytest.approx(same, abs=1e-5)
 
 
 # The state, the limits and the door

@@ -6,14 +6,15 @@ import pytest
 import ribp.model
 from ribp.likelihoods.base import complete
 from ribp.mcmc import gibbs, rows_collapsed
-from ribp.testing.goodness import n_seeds
+from ribp.testing.goodness import holds, is_caught
 from tests.helpers.gibbs_cases import (
     GAUSSIAN,
+    STEPS,
+    SWEEPS,
     Trial,
     assert_equal,
     forgetful,
     heavier,
-    n_steps,
     noisier,
     some,
     without_offsets,
@@ -24,15 +25,14 @@ pytestmark = pytest.mark.jit
 
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_one_sweep_keeps_the_joint_law(name):
-    assert Trial(GAUSSIAN[name], gibbs.update).one_step_agrees(n_seeds(300))
+    assert holds(Trial(GAUSSIAN[name], gibbs.update).one_sweep, SWEEPS)
 
 
 @pytest.mark.parametrize("name", some(without_offsets(GAUSSIAN), ["gap", "blank row and column"]))
 def test_data_and_state_in_turn_keep_it(name):
-    assert Trial(GAUSSIAN[name], gibbs.update).chain_agrees(n_steps())
+    assert holds(Trial(GAUSSIAN[name], gibbs.update).in_turn, STEPS)
 
 
-# With so many replicates p-values of twins are below 1e-10; the suite asks for 1e-7.
 @pytest.mark.parametrize(
     ("name", "spoil", "replicates"),
     [
@@ -42,11 +42,11 @@ def test_data_and_state_in_turn_keep_it(name):
     ],
 )
 def test_broken_twins_are_caught(name, spoil, replicates):
-    assert not Trial(GAUSSIAN[name], gibbs.update, spoil).one_step_agrees(replicates)
+    assert is_caught(Trial(GAUSSIAN[name], gibbs.update, spoil).one_sweep, replicates)
 
 
 def test_a_broken_twin_is_caught_by_the_chain():
-    assert not Trial(GAUSSIAN["noise per column"], gibbs.update, noisier).chain_agrees(1500)
+    assert is_caught(Trial(GAUSSIAN["noise per column"], gibbs.update, noisier).in_turn, 1500)
 
 
 def zeros_for_data(rng, seed, state, model, data):
@@ -65,18 +65,18 @@ def fills_for_data(rng, seed, state, model, data):
 
 def test_missing_entries_are_not_data():
     """Zeros are wrong. Fills are right, though slow: a row's own ones hold it where it is."""
-    assert not Trial(GAUSSIAN["shared noise"], zeros_for_data).one_step_agrees(600)
-    assert Trial(GAUSSIAN["shared noise"], fills_for_data).one_step_agrees(600)
+    assert is_caught(Trial(GAUSSIAN["shared noise"], zeros_for_data).one_sweep, 600)
+    assert holds(Trial(GAUSSIAN["shared noise"], fills_for_data).one_sweep, SWEEPS)
 
 
 def counts_of_a_row(sweeps):
     """Return how many ones the first row has, sweep after sweep, under a law on {1, 3}."""
     trial, rng = Trial(GAUSSIAN["gap"], gibbs.update), np.random.default_rng(0)
-    seen, data = trial.simulate(rng)
+    state, data = trial.simulate(rng)
     found = []
     for _ in range(sweeps):
-        seen = trial.update(rng, seen, data)
-        found.append(int(seen.state.rows[0].sum()))
+        state = trial.update(rng, state, data)
+        found.append(int(state.rows[0].sum()))
     return set(found)
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from ribp.mcmc import hyper
 from ribp.restricted_bernoulli import sample_sets
 from ribp.testing.geweke import one_step_p_values
-from ribp.testing.goodness import agrees, mean_p_value, n_seeds
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.weight_priors import WEIGHT_PRIORS
 
 FEATURES = 5
@@ -49,29 +49,28 @@ def ratio_step(rng, prior, log_odds):
     return replace(prior, mass=mass, concentration=concentration)
 
 
-def statistics(prior):
+def statistics(prior, _):
     a, c = math.log(prior.mass), math.log(prior.concentration)
     return [math.tanh(a), prior.mass, a**2, math.tanh(c), prior.concentration, c**2, a * c]
 
 
-def unchanged(name, step, *, concentration=None, n=700, n_updates=2):
-    found = one_step_p_values(
-        simulate(name, concentration), step, statistics,
-        n_replicates=n * n_seeds(1), n_updates=n_updates, seed=0,
-    )  # fmt: skip
-    return all(map(agrees, found))
+def updated(name, step, concentration=None):
+    """Return a check that a step keeps the law of mass and concentration."""
+    draw = simulate(name, concentration)
+    return lambda n, seed: one_step_p_values(
+        draw, step, statistics, n_replicates=n, n_updates=2, seed=seed
+    )
 
 
 @every_prior
 def test_mass_keeps_its_law(name):
-    assert unchanged(name, mass_step, concentration=1.0)
+    assert holds(updated(name, mass_step, concentration=1.0), replicates(700, 5000))
 
 
 @every_prior
 @pytest.mark.parametrize("step", [mass_step, concentration_step, ratio_step])
 def test_both_keep_their_law(name, step):
-    quick = name != "size-ordered"  # whose draws are slow unless c = 1
-    assert unchanged(name, step, n=700 if quick else 100)
+    assert holds(updated(name, step), replicates(700, 5000))
 
 
 def no_jacobian(rng, prior, log_odds):
@@ -88,7 +87,7 @@ def no_jacobian(rng, prior, log_odds):
 
 @every_prior
 def test_broken_twin_is_caught(name):
-    assert not unchanged(name, no_jacobian, concentration=1.0)
+    assert is_caught(updated(name, no_jacobian, concentration=1.0), 700)
 
 
 @every_prior
@@ -100,16 +99,19 @@ def test_mass_given_weights_is_quadrature(name):
     p = np.exp(log_p + log_mass - np.exp(log_mass) - log_p.max())
     p /= p.sum()
 
-    def follows(step, n=2000):
-        rng, prior, found = np.random.default_rng(0), start, []
-        for _ in range(n):
-            prior = step(rng, prior, theta)
-            found.append(math.log(prior.mass))
-        batches = np.array(found).reshape(50, -1).mean(axis=1)
-        return agrees(mean_p_value(batches, p @ log_mass))
+    def followed(step):
+        def check(n, seed):
+            rng, prior, found = np.random.default_rng(seed), start, []
+            for _ in range(n):
+                prior = step(rng, prior, theta)
+                found.append(math.log(prior.mass))
+            batches = np.array(found).reshape(50, -1).mean(axis=1)
+            return [mean_p_value(batches, p @ log_mass)]
 
-    assert follows(mass_step)
-    assert not follows(no_jacobian)
+        return check
+
+    assert holds(followed(mass_step), replicates(2000))
+    assert is_caught(followed(no_jacobian), 2000)
 
 
 def test_mass_stays_below_the_number_of_features():
@@ -189,27 +191,28 @@ def without_the_rows(rng, state, data):
         return spare_step(rng, state, data)
 
 
-def spare_statistics(state):
+def spare_statistics(state, _):
     prior, theta = state
     a = math.log(prior.mass)
     return [prior.mass, a, a**2, np.tanh(theta).sum(), np.tanh(theta / 9.0).sum(), theta.max()]
 
 
-def keeps_its_law(name, step, n=800):
-    found = one_step_p_values(
-        with_rows(name), step, spare_statistics, n_replicates=n * n_seeds(1), n_updates=2, seed=1
+def moved_with_spare(name, step):
+    """Return a check that a step keeps the law of mass and weights, with rows present."""
+    draw = with_rows(name)
+    return lambda n, seed: one_step_p_values(
+        draw, step, spare_statistics, n_replicates=n, n_updates=2, seed=seed
     )
-    return all(map(agrees, found))
 
 
 @every_prior
 def test_mass_with_spare_features_keeps_its_law(name):
-    assert keeps_its_law(name, spare_step)
+    assert holds(moved_with_spare(name, spare_step), replicates(800, 5000))
 
 
 @pytest.mark.parametrize("wrong", [without_the_mean, without_the_rows])
 def test_wrong_moves_with_spare_features_are_caught(wrong):
-    assert not keeps_its_law("weak-limit", wrong, n=6000)
+    assert is_caught(moved_with_spare("weak-limit", wrong), 1200)
 
 
 def test_differences_of_features_in_use_stay():

@@ -10,7 +10,7 @@ from scipy.special import betaln, expit, gammaln, logsumexp
 import ribp
 from ribp.mcmc import weights
 from ribp.testing.geweke import one_step_p_values
-from ribp.testing.goodness import agrees, n_seeds
+from ribp.testing.goodness import holds, is_caught, replicates
 from ribp.weight_priors import WEIGHT_PRIORS, WeakLimitPrior
 
 pytestmark = pytest.mark.jit
@@ -60,30 +60,29 @@ def posterior_by_quadrature(name, rows):
     return draw
 
 
-def statistics(theta):
+def statistics(theta, _):
     x, y = theta
     return [expit(x), expit(y), np.tanh((x - y) / 3), x < -4, y < -4, x * y < 0, np.tanh(x + y)]
 
 
-def unchanged(name, rows, step=weights.update, n=350, seed=0):
-    """Return whether draws of the posterior are still such after a few updates."""
+def updated(name, rows, step=weights.update):
+    """Return a check that draws of the posterior are still such after a few updates."""
     prior = WEIGHT_PRIORS[name](MASS, C, 2)
     sums, histogram = map(np.array, ROWS[rows])
 
     def update(rng, theta, _):
         return step(rng, theta, sums, histogram, prior)[0]
 
-    found = one_step_p_values(
-        posterior_by_quadrature(name, rows), update, statistics,
-        n_replicates=n * n_seeds(1), n_updates=2, seed=seed,
-    )  # fmt: skip
-    return all(map(agrees, found))
+    draw = posterior_by_quadrature(name, rows)
+    return lambda n, seed: one_step_p_values(
+        draw, update, statistics, n_replicates=n, n_updates=2, seed=seed
+    )
 
 
 @every_prior
 @pytest.mark.parametrize("rows", ROWS)
 def test_posterior_is_quadrature(name, rows):
-    assert unchanged(name, rows)
+    assert holds(updated(name, rows), replicates(600, 5000))
 
 
 @every_prior
@@ -123,7 +122,7 @@ def always_accepted(rng, theta, sums, histogram, prior):
 @every_prior
 @pytest.mark.parametrize("broken", [without_normaliser, another_mass, always_accepted])
 def test_broken_twins_are_caught(name, broken):
-    assert not unchanged(name, "one never used", broken, n=400)
+    assert is_caught(updated(name, "one never used", broken), 400)
 
 
 # All features at once
@@ -138,19 +137,20 @@ def simulate(prior, law, n_rows):
     return draw
 
 
-def whole_state(theta):
+def whole_state(theta, _):
     ordered = np.sort(theta)
     first = [expit(theta[0]), np.tanh(theta[0] / 5) * np.tanh(theta[1] / 5)]
     return [*first, *np.tanh(ordered / 4), (theta < -3).sum(), np.tanh(np.diff(ordered)).sum()]
 
 
-def joint_p_values(prior, law, n_rows, n, used=None):
-    used = used or prior
-    return one_step_p_values(
-        simulate(prior, law, n_rows),
-        lambda rng, theta, data: weights.update(rng, theta, *data, used)[0],
-        whole_state, n_replicates=n * n_seeds(1), n_updates=1, seed=0,
-    )  # fmt: skip
+def one_update(prior, law, n_rows, used=None):
+    """Return a check that an update leaves the joint law of weights and rows as it is."""
+
+    def update(rng, theta, data):
+        return weights.update(rng, theta, *data, used or prior)[0]
+
+    draw = simulate(prior, law, n_rows)
+    return lambda n, seed: one_step_p_values(draw, update, whole_state, n_replicates=n, seed=seed)
 
 
 @every_prior
@@ -160,14 +160,13 @@ def joint_p_values(prior, law, n_rows, n, used=None):
 def test_joint_distribution(name, law, n_rows):
     """Weights and rows from the prior, then an update: the weights have the prior's law."""
     prior = WEIGHT_PRIORS[name](3.0, 1.0, 7)
-    assert all(map(agrees, joint_p_values(prior, law, n_rows, 250)))
+    assert holds(one_update(prior, law, n_rows), replicates(600, 5000))
 
 
 @every_prior
 def test_joint_distribution_notices_another_mass(name):
     prior = WEIGHT_PRIORS[name](3.0, 1.0, 7)
-    found = joint_p_values(prior, "uniform(0, 3)", 60, 300, used=replace(prior, mass=4.5))
-    assert not all(map(agrees, found))
+    assert is_caught(one_update(prior, "uniform(0, 3)", 60, used=replace(prior, mass=4.5)), 300)
 
 
 @every_prior

@@ -1,97 +1,16 @@
-"""The tools that test samplers: right ones pass, slightly wrong ones do not.
-
-The model is conjugate: x ~ N(1, 1) and y ~ N(x, 4), so x given y is N((4 + y)/5, 4/5). The state is
-(x, e) with e an exponential variate that no data see.
-"""
+"""Simulation-based calibration: right fits pass; biased, vague and over-confident ones do not."""
 
 import numpy as np
 import pytest
 
-from ribp.testing.calibration import chain_fit, rank_p_values, ranks, uniform_p_value
-from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
-from ribp.testing.goodness import agrees
+from ribp.testing.calibration import chain_fit, p_values_of_ranks, rank_p_values, ranks
+from ribp.testing.goodness import DOUBTFUL, holds, is_caught, mean_p_value, replicates
+from tests.helpers.conjugate import mover, simulate
 
 
-def simulate(rng):
-    x = 1.0 + rng.standard_normal()
-    return (x, rng.standard_exponential()), redraw(rng, (x, 0.0))
-
-
-def redraw(rng, state):
-    return state[0] + 2.0 * rng.standard_normal()
-
-
-def statistics(state):
-    return [state[0], (state[0] - 1.0) ** 2, np.exp(-state[1])]
-
-
-def mover(*, mean=1.0, spread=1.0, sign=1.0, memory=0.5):
-    """Return an update that keeps some of x, right for the arguments' defaults."""
-
-    def update(rng, state, y):
-        centre = mean * (4.0 + sign * y) / 5.0
-        noise = spread * np.sqrt(0.8 * (1.0 - memory**2)) * rng.standard_normal()
-        e = state[1] if rng.random() < 0.5 else rng.standard_exponential()
-        return centre + memory * (state[0] - centre) + noise, e
-
-    return update
-
-
-def forgetful(rng, state, y):
-    """Draw e from the wrong law, once in a while."""
-    x, e = mover()(rng, state, y)
-    return x, e if rng.random() < 0.8 else 0.5 * e
-
-
-WRONG = {
-    "sign": mover(sign=-1.0),
-    "mean off by 5%": mover(mean=1.05),
-    "spread off by 5%": mover(spread=1.05),
-    "spread twice as large": mover(spread=2.0),
-    "the part no data see": forgetful,
-}
-
-
-def one_step(update, seed=0, n=4000, n_updates=3):
-    return one_step_p_values(
-        simulate, update, statistics, n_replicates=n, n_updates=n_updates, seed=seed
-    )
-
-
-def joint(update, seed=0, n=20_000):
-    return joint_distribution_p_values(
-        simulate, update, redraw, statistics, n_fresh=n, n_steps=n, seed=seed
-    )
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_right_update_passes(seed):
-    assert all(map(agrees, one_step(mover(), seed)))
-    assert all(map(agrees, joint(mover(), seed)))
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_updates_are_caught(wrong):
-    n = 30_000 if "5%" in wrong else 5000
-    assert not all(map(agrees, one_step(WRONG[wrong], n=n)))
-    assert not all(map(agrees, joint(WRONG[wrong], n=2 * n)))
-
-
-def test_p_values_are_uniform_for_a_right_update():
-    found = np.array([one_step(mover(), seed, n=200, n_updates=1) for seed in range(150)])
-    for column in found.T:
-        assert agrees(uniform_p_value((20 * column).astype(int), 19))
-
-
-def test_what_does_not_move_is_not_seen():
-    assert (one_step(lambda rng, state, y: state, n=100) == 1.0).all()
-
-
-# Calibration
-
-
-def quantities(state):
-    return [state[0], -(state[0] ** 2)]
+def quantities(state, y):
+    x = state[0]
+    return {"x": x, "square": -(x**2), "log likelihood": -((y - x) ** 2) / 8}
 
 
 def posterior(*, mean=1.0, spread=1.0, sign=1.0):
@@ -102,31 +21,68 @@ def posterior(*, mean=1.0, spread=1.0, sign=1.0):
     return fit
 
 
-def calibrated(fit, n=1000, seed=0):
-    return rank_p_values(simulate, fit, quantities, n_replicates=n, n_draws=19, seed=seed)
+def prior(rng, y, n_draws):
+    """Return draws that know nothing of the data."""
+    return [simulate(rng)[0] for _ in range(n_draws)]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_right_fits_are_calibrated(seed):
-    assert all(map(agrees, calibrated(posterior(), seed=seed)))
+def ranked(fit, simulate=simulate, quantities=quantities):
+    return lambda n, seed: rank_p_values(
+        simulate, fit, quantities, n_replicates=n, n_draws=19, seed=seed
+    )
+
+
+def test_right_fits_are_calibrated():
     chain = chain_fit(lambda rng, y: (y, 1.0), mover(), n_warmup=10, n_thin=6)
-    assert all(map(agrees, calibrated(chain, n=500, seed=seed)))
+    assert holds(ranked(posterior()), replicates(2000))
+    assert holds(ranked(chain), replicates(500))
+
+
+WRONG = {
+    "sign": (posterior(sign=-1.0), 1000),
+    "mean": (posterior(mean=1.05), 10_000),
+    "too vague": (posterior(spread=1.1), 4000),
+    "too sure": (posterior(spread=0.8), 1000),
+    "10% too sure": (posterior(spread=0.9), 4000),
+    "no warm-up": (chain_fit(lambda rng, y: (30.0, 1.0), mover(), n_warmup=0, n_thin=1), 400),
+    "not thinned": (
+        chain_fit(lambda rng, y: (y, 1.0), mover(memory=0.9), n_warmup=60, n_thin=1), 400
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_fits_are_caught(wrong):
+    fit, n = WRONG[wrong]
+    assert is_caught(ranked(fit), n)
+
+
+def test_only_quantities_that_see_the_data_notice_a_fit_that_does_not():
+    def of_the_state(state, y):
+        return [state[0], state[1]]
+
+    assert holds(ranked(prior, quantities=of_the_state), replicates(400))
+    assert is_caught(ranked(prior), 400)
 
 
 @pytest.mark.parametrize(
-    ("fit", "n"),
-    [
-        (posterior(sign=-1.0), 2000),
-        (posterior(mean=1.05), 20_000),
-        (posterior(spread=1.1), 10_000),
-        (posterior(spread=0.8), 1000),
-        (chain_fit(lambda rng, y: (30.0, 1.0), mover(), n_warmup=0, n_thin=1), 500),
-        (chain_fit(lambda rng, y: (y, 1.0), mover(memory=0.9), n_warmup=60, n_thin=1), 1000),
-    ],
-    ids=["sign", "mean", "spread", "too sure", "no warm-up", "not thinned"],
+    ("spread", "shift", "seen"),
+    [(0.8, 0.0, "width"), (1.25, 0.0, "width"), (1.0, 0.4, "centre"), (1.0, 0.0, None)],
 )
-def test_wrong_fits_are_caught(fit, n):
-    assert not all(map(agrees, calibrated(fit, n=n)))
+def test_each_test_of_ranks_sees_its_own_fault(spread, shift, seen):
+    rng = np.random.default_rng(3)
+    truth, draws = rng.normal(shift, 1.0, (400, 1)), rng.normal(0.0, spread, (400, 19))
+    found = p_values_of_ranks((draws < truth).sum(axis=1), 19)
+    assert {name for name, p in found.items() if p < DOUBTFUL} - {"uniform"} == {seen} - {None}
+    assert min(found, key=found.get) == (seen or min(found, key=found.get))
+
+
+def test_twenty_bins_from_four_hundred_replicates():
+    """One rank in twenty that never happens is seen."""
+    rng = np.random.default_rng(0)
+    all_but_one = np.setdiff1d(np.arange(20), 7)
+    assert p_values_of_ranks(rng.choice(all_but_one, 400), 19)["uniform"] < 0.05
+    assert p_values_of_ranks(rng.choice(all_but_one, 4000), 19)["uniform"] < 1e-20
 
 
 def test_starting_at_the_truth_is_not_calibration():
@@ -139,18 +95,19 @@ def test_starting_at_the_truth_is_not_calibration():
         return state, y
 
     fit = chain_fit(lambda rng, y: remembered[y], mover(memory=0.95), n_warmup=0, n_thin=1)
-    found = rank_p_values(remembering, fit, quantities, n_replicates=2000, n_draws=19, seed=0)
-    assert not all(map(agrees, found))
+    assert is_caught(ranked(fit, remembering), 500)
 
 
 def test_ties_are_broken_at_random():
-    found = ranks(
-        lambda rng: (1.0, None), lambda rng, data, n: [1.0] * n, lambda state: [state],
-        n_replicates=2000, n_draws=9, seed=0,
-    )  # fmt: skip
-    assert found.shape == (2000, 1)
-    assert set(found.ravel()) == set(range(10))
-    assert agrees(uniform_p_value(found[:, 0], 9))
+    def p_values(n, seed):
+        found = ranks(
+            lambda rng: (1.0, None), lambda rng, data, n: [1.0] * n, lambda state, data: [state],
+            n_replicates=n, n_draws=9, seed=seed,
+        )["0"]  # fmt: skip
+        assert set(found) == set(range(10))
+        return [*p_values_of_ranks(found, 9).values(), mean_p_value(found, 4.5)]
+
+    assert holds(p_values, replicates(2000))
 
 
 def test_a_fit_must_keep_its_word():
