@@ -9,8 +9,9 @@ EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric restricted_be
 # The tests that show every branch of these, and are quick without the compiler.
 EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods baselines mcmc/test_start.py prior/test_simulate.py \
   test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py)
+UNCOMPILED := $(addprefix tests/,kernels likelihoods mcmc baselines prior variational)
 
-.PHONY: setup demo test test-slow browser screenshots coverage lint bench docs wheel lock clean
+.PHONY: setup demo test test-slow faults browser screenshots coverage lint bench docs wheel lock clean
 
 setup: $(READY)
 
@@ -28,11 +29,19 @@ test: $(READY)
 	$(PYTEST) tests
 	$(MAKE) coverage
 
-# The same tests, the statistical tier with many seeds; then all that can do without the compiler, which does not see
-# an index that is out of bounds.
+# The same tests, the statistical tier with many replicates, in parts of at most forty minutes (PART=3/8); each leaves
+# its result in tests/slow-results. Then all that can do without the compiler, which does not see an index out of bounds.
 test-slow: $(READY)
-	RIBP_TEST_SEEDS=10 $(PYTEST) tests
-	NUMBA_DISABLE_JIT=1 $(PYTEST) tests/kernels tests/likelihoods tests/mcmc tests/baselines tests/prior tests/variational -m "not jit"
+ifdef PART
+	RIBP_TEST_TIER=slow $(PYTEST) tests --part $(PART) --store tests/slow-results/$(subst /,-of-,$(PART)).json
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(UNCOMPILED) -m "not jit" --part $(PART)
+else
+	for part in 1 2 3 4 5 6 7 8; do $(MAKE) test-slow PART=$$part/8 || failed=1; done; test -z "$$failed"
+endif
+
+# Ten faults put in on purpose, one at a time: which test catches which. TIER=slow asks the slow tier.
+faults: $(READY)
+	$(BIN)/python -m tests.faults $(if $(TIER),--tier $(TIER))
 
 # The report in a real browser; installs Debian's chromium if there is none.
 browser: $(READY) chromium

@@ -27,7 +27,7 @@ def test_wrong_parts(wrong):
 
 
 def test_the_least_p_stands_beside_what_is_expected():
-    found = [("a", {"x": 0.3, "y": 2e-4}, {"y": 0.4}, 600), ("b", {"0": 0.9}, {}, 50)]
+    found = [("a", {"x": 0.35, "y": 2e-4}, {"y": 0.4}, 600), ("b", {"0": 0.9}, {}, 50)]
     lines = summary(found)
     assert lines[0].startswith("3 statistics in 2 checks")
     assert lines[1].startswith("least p 2.0e-04 in a: y; expected 2.1e-01, with probability .9")
