@@ -1,5 +1,6 @@
 """Small models that meet every option of the samplers, and numbers that see all of a state."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -125,9 +126,9 @@ class Trial:
     def redraw(self, rng, state):
         return self.observe(self.model.likelihood.draw_data(rng, state.rows, state.parameters))
 
-    def update(self, rng, state, data):
-        seed = np.uint64(rng.integers(2**63))
-        new, _ = self.sampler(rng, seed, state, self.model, data)
+    def update(self, rng, state, data, seed=None):
+        seed = rng.integers(2**63) if seed is None else seed
+        new, _ = self.sampler(rng, np.uint64(seed), state, self.model, data)
         assert all(before == after for before, after in fixed(self.model, state, new))
         return self.spoil(rng, new, self.model)
 
@@ -141,9 +142,12 @@ class Trial:
         )
 
     def in_turn(self, n, seed):
-        """Return p-values of data and state, drawn in turn, keeping that law."""
+        """Return p-values of data and state, drawn in turn, keeping that law.
+
+        The chain has one seed for its kernels, as every chain: sweeps differ by their number.
+        """
         return joint_distribution_p_values(
-            self.simulate, self.update, self.redraw, self.statistics,
+            self.simulate, partial(self.update, seed=seed), self.redraw, self.statistics,
             n_fresh=n // 2, n_steps=n, seed=seed,
         )  # fmt: skip
 
