@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import sklearn
 from scipy.optimize import linear_sum_assignment
@@ -157,7 +158,6 @@ def test_frames_in_and_out():
 
 @whatever_is_found
 def test_polars_out():
-    polars = pytest.importorskip("polars")
     found = model().set_output(transform="polars").fit(polars.DataFrame(X), counts=ONES)
     assert isinstance(found.transform(polars.DataFrame(X), counts=ONES), polars.DataFrame)
 

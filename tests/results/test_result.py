@@ -94,7 +94,8 @@ def test_display_of_a_single_draw():
 @quiet
 @pytest.mark.parametrize("name", ["noise per column", "shared noise", "counts", "buffet"])
 def test_arviz_gets_all_draws(name):
-    az = pytest.importorskip("arviz")
+    import arviz as az
+
     result = Result(tree_of(name, n_chains=2, n_draws=30, row_names=list("abcdef")))
     found, posterior = result.to_arviz(), result.tree["posterior"].to_dataset()
     np.testing.assert_array_equal(found["sample_stats"]["lp"], posterior["log_joint"])
@@ -112,7 +113,8 @@ def test_arviz_gets_all_draws(name):
 
 @quiet
 def test_arviz_gets_the_log_likelihood_of_kept_draws():
-    az = pytest.importorskip("arviz")
+    import arviz as az
+
     result = Result(tree_of(n_chains=4, n_draws=200, thin=2, row_names=list("abcdef")))
     rng = np.random.default_rng(1)
     values = rng.uniform(-3.1, -3.0, (4, 100, 6))
@@ -152,7 +154,6 @@ def test_each_arviz_is_called_in_its_own_way(monkeypatch, version):
 
 
 def test_a_log_likelihood_of_other_draws_is_refused():
-    pytest.importorskip("arviz")
     with pytest.raises(InputError, match=r"\(2, 4, 6\), but got shape \(2, 7, 6\)"):
         Result(tree_of()).to_arviz(np.zeros((2, 7, 6)))
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import dask.array as da
+import distributed
 import numpy as np
 import pytest
 
@@ -16,19 +18,15 @@ from ribp import counts
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
+from ribp.scale import dask_runner
 from ribp.scale import fit as scale_fit
+from ribp.scale.cluster import connect, versions
+from ribp.scale.dask_runner import DaskKeeper
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import FileSource, npy_source
 from tests.helpers import ROOT
 from tests.helpers.scale_cases import ROWS, assert_same_draws, features
 from tests.scale.test_same_bits import assert_same, in_memory, in_shards
-
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-
-from ribp.scale import dask_runner  # noqa: E402
-from ribp.scale.cluster import connect, versions  # noqa: E402
-from ribp.scale.dask_runner import DaskKeeper  # noqa: E402
 
 pytestmark = [
     pytest.mark.jit,

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import polars as pl
 import pytest
 
 import ribp as package
@@ -33,7 +34,6 @@ def ribp(monkeypatch, capsys):
 @pytest.fixture
 def files(tmp_path):
     """Write the same table in two formats, with counts as a column of one."""
-    pl = pytest.importorskip("polars")
     values, rows = features(700, share=0.1)
     np.save(tmp_path / "x.npy", values)
     np.save(tmp_path / "counts.npy", rows.sum(axis=1).astype(int))

@@ -3,20 +3,18 @@
 import os
 import signal
 
+import dask.array as da
+import distributed
 import numpy as np
 import pytest
 
 import ribp
 from ribp.errors import InputError
 from ribp.scale import dask_runner
+from ribp.scale.dask_runner import DaskKeeper
 from tests.helpers.scale_cases import assert_same_draws, features
 from tests.helpers.structured_cases import in_memory, with_keeper
 from tests.scale.test_structured_elsewhere import assert_same
-
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-
-from ribp.scale.dask_runner import DaskKeeper  # noqa: E402
 
 pytestmark = [
     pytest.mark.jit,
