@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,12 +19,11 @@ from experiments.vague_counts import cases as vague_cases
 from experiments.vague_counts import run as vague_counts
 from ribp.likelihoods import GaussianParameters, PoissonParameters
 from ribp.testing.recovery import f1
-from tests.helpers import stand_ins
+from tests.helpers import ROOT, stand_ins
 from tests.helpers.stand_ins import REAL, STAND_IN, there
 
 pytestmark = pytest.mark.jit
 
-ROOT = Path(__file__).parents[2]
 NO_FILES = ROOT / "no folder"  # chords come with the package
 
 

@@ -12,10 +12,10 @@ from experiments import registry, shared
 from experiments.one_inflated import run as one_inflated
 from ribp.cli import reproduce
 from ribp.cli.main import main
+from tests.helpers import ROOT
 
 pytestmark = pytest.mark.jit
 
-ROOT = Path(__file__).parents[2]
 PLAIN = ["recovery", "variational", "toy_features", "one_inflated", "printed_gibbs"]
 FILES = {"results.json", "scores.png", "table.md"}
 
