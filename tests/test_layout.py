@@ -37,6 +37,8 @@ def problems(tests, source):
         for node in ast.walk(ast.parse(path.read_text())):
             if changes_path(node):
                 found.append(f"{name}: uses sys.path")
+            if of_a_test(node):
+                found.append(f"{name}: imports from a test")
             found += [f"{name}: imports {one} by a bare name" for one in roots(node) if one in bare]
     return found
 
@@ -50,6 +52,14 @@ def changes_path(node):
             return True
         case ast.ImportFrom(module="sys", names=names):
             return any(one.name == "path" for one in names)
+    return False
+
+
+def of_a_test(node):
+    """Tell whether a piece of code imports from a module of tests: what is shared is a helper."""
+    match node:
+        case ast.ImportFrom(level=0, module=module):
+            return module.startswith("tests.") and ".test_" in module
     return False
 
 
@@ -107,6 +117,11 @@ def test_a_good_tree_has_no_problems(tmp_path):
         ("tests/conftest.py", "import sys\nsys.path.insert(0, 'x')", "conftest.py: uses sys.path"),
         ("tests/conftest.py", "from sys import path", "conftest.py: uses sys.path"),
         ("tests/conftest.py", "a.syspath_prepend('x')", "conftest.py: uses sys.path"),
+        (
+            "tests/conftest.py",
+            "from tests.test_errors import A",
+            "conftest.py: imports from a test",
+        ),
         ("tests/conftest.py", "from cases import ONE", "conftest.py: imports cases by a bare name"),
         ("tests/conftest.py", "import cases", "conftest.py: imports cases by a bare name"),
         ("tests/conftest.py", "import helpers.a", "conftest.py: imports helpers by a bare name"),

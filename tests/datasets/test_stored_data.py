@@ -12,6 +12,7 @@ from ribp import datasets
 from ribp.datasets import stored
 from ribp.errors import InputError, StorageError
 from tests.helpers import stand_ins
+from tests.helpers.messages import message_of
 from tests.helpers.stand_ins import REAL, STAND_IN, sha, there
 
 
@@ -21,13 +22,7 @@ def npz(path, **arrays):
 
 
 def fails(call, *parts, error=StorageError):
-    """Return the message of an error, which must hold some words."""
-    with pytest.raises(error) as raised:
-        call()
-    message = str(raised.value)
-    for part in parts:
-        assert part in message
-    return message
+    return message_of(call, *parts, error=error)
 
 
 # Files and checksums
