@@ -7,6 +7,8 @@ and every second file is in the other half: so each compiles other kernels, and 
 other on disk when they are needed.
 """
 
+import signal
+import sys
 from itertools import groupby
 
 import numpy as np  # noqa: F401  (loads a library that is to be limited)
@@ -58,3 +60,27 @@ def short_searches(monkeypatch):
     from tests.helpers.short_searches import shorten
 
     shorten(monkeypatch.setattr)
+
+
+@pytest.fixture
+def ctrl_c_is_heard():
+    """A process started in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def ribp(monkeypatch, capsys):
+    """Return a function that runs a command and gives code, output and errors."""
+    from ribp.cli.main import main
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ribp", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return ended.value.code, out, err
+
+    return run

@@ -15,6 +15,7 @@ from ribp.likelihoods.door import as_data
 from ribp.likelihoods.moments import moments
 from ribp.mcmc.start import no_tick
 from ribp.model import Model
+from tests.helpers.clear_features import clear_features
 
 pytestmark = pytest.mark.jit
 
@@ -24,10 +25,8 @@ SETTINGS = {"noise": "per-dim", "noise_scale": "learn", "feature_scale": "learn"
 
 def table(seed=0, offset=0.0, n_rows=60, dims=8):
     rng = np.random.default_rng(seed)
-    k = rng.integers(1, 3, size=n_rows)
-    rows = np.array([rng.permutation(np.arange(FEATURES) < n) for n in k])
-    X = rows @ rng.normal(0, 1, (FEATURES, dims)) + 0.2 * rng.normal(size=(n_rows, dims))
-    return X + offset * rng.normal(size=dims), k
+    made = clear_features(rng, n_rows, dims, FEATURES, size=1.0, noise=0.2)
+    return made.values + offset * rng.normal(size=dims), made.counts
 
 
 def model_of(X, laws, kind="gaussian"):

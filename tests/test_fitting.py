@@ -19,16 +19,9 @@ from ribp.model import Model
 from ribp.running.checkpoint import Checkpoint
 from ribp.testing.goodness import n_seeds
 from tests.helpers import ROOT
+from tests.helpers.marks import whatever_is_found
 
-pytestmark = pytest.mark.jit
-
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard():
-    """A process started in the background ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = [pytest.mark.jit, pytest.mark.usefixtures("ctrl_c_is_heard")]
 
 
 RNG = np.random.default_rng(0)
@@ -36,7 +29,6 @@ TRUTH = np.eye(4)[RNG.integers(4, size=60)]
 X = TRUTH @ RNG.normal(0, 2, (4, 8)) + 0.3 * RNG.normal(size=(60, 8))
 MODEL = Model(counts.as_row_counts("exactly(1)", 60), 6, LinearGaussian())
 SHORT = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "progress": False, "seed": 3}
-whatever_is_found = pytest.mark.usefixtures("short_searches")
 
 
 def same(one, other):

@@ -16,6 +16,7 @@ from ribp.likelihoods.base import complete, with_missing
 from ribp.model import State
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import agrees, mean_p_value
+from tests.helpers.small_posteriors import feature_divergence
 
 pytestmark = pytest.mark.jit
 
@@ -58,22 +59,6 @@ def scrambled(rng, state):
 # Enumeration
 
 
-def features_divergence(state, model, data, z):
-    """Return KL(q(A) | p(A | Z, X))."""
-    z, value = model.likelihood.with_background(z).astype(float), 0.0
-    noise = state.parameters.noise_scale
-    t = model.likelihood.deviations(z.shape[1], state.parameters)
-    for d in range(DIMS):
-        seen = np.ones(ROWS, bool) if data.complete else data.observed[:, d]
-        precision = z[seen].T @ z[seen] + np.diag(t**-2)
-        away = np.linalg.solve(precision, z[seen].T @ data.values[seen, d])
-        away -= state.features.mean[:, d]
-        both = precision @ state.features.covariance[min(d, len(state.features.covariance) - 1)]
-        value += np.trace(both) - len(both) - np.linalg.slogdet(both)[1]
-        value += away @ precision @ away / noise[d] ** 2
-    return 0.5 * value
-
-
 def beta_divergence(shapes, others):
     on, off = digamma(shapes) - digamma(shapes.sum(axis=0))
     each = (
@@ -93,7 +78,7 @@ def enumerated(state, model, data):
         sizes = z.sum(axis=0)
         given = np.array([a + sizes, b + ROWS - sizes])
         chance = np.prod([q_z[k, n] for n, k in enumerate(at)])
-        away = features_divergence(state, model, data, z)
+        away = feature_divergence(model, data, state.parameters, z, state.features)
         if state.shapes.size:
             prior = (betaln(*given) - betaln(a, b)).sum()
             away += beta_divergence(state.shapes, given)

@@ -9,7 +9,7 @@ from PIL import Image
 from docs import screenshots
 from ribp.likelihoods.door import as_data
 from ribp.report import Fit, write_report
-from tests.helpers.plot_cases import made, truth_of
+from tests.helpers.plot_cases import made, popular_rows
 
 in_a_browser = pytest.mark.skipif(
     screenshots.chromium() is None, reason="there is no chromium here: make browser installs it"
@@ -20,7 +20,7 @@ in_a_browser = pytest.mark.skipif(
 def report(tmp_path_factory):
     rng = np.random.default_rng(0)
     names = [f"<script>alert({n})</script>" for n in range(30)]
-    truth = truth_of(rng, 30, 4)
+    truth = popular_rows(rng, 30, 4)
     result = made(truth, rng.normal(0.0, 3.0, (4, 6)), row_names=names, dim_names=names[:6])
     path = tmp_path_factory.mktemp("page") / "report.html"
     data = as_data(rng.normal(size=(30, 6)))

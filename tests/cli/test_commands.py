@@ -12,29 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ribp.cli.main import main
 from ribp.testing.goodness import n_seeds
 from ribp.version import __version__
+from tests.helpers.marks import whatever_is_found
 
 pytestmark = pytest.mark.jit
 
 QUICK = ["--chains", "2", "--warmup", "20", "--draws", "20", "--seed", "1", "--max-features", "6"]
-whatever_is_found = pytest.mark.usefixtures("short_searches")
-
-
-@pytest.fixture
-def ribp(monkeypatch, capsys):
-    """Return a function that runs a command and gives code, output and errors."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ribp", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return ended.value.code, out, err
-
-    return run
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.io
 import scipy.sparse
@@ -62,16 +63,10 @@ def attempt(path, content, exclude=()):
         assert len(text) < 1500
 
 
-def skip_without_polars(ending):
-    if ending == ".parquet":
-        pytest.importorskip("polars")
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
 @given(content=st.binary(max_size=200))
 @settings(max_examples=40)
 def test_any_bytes(folder, ending, content):
-    skip_without_polars(ending)
     attempt(folder / f"data{ending}", content)
 
 
@@ -103,7 +98,6 @@ def content_of(writer, *arguments, **options):
 
 
 def parquet():
-    pl = pytest.importorskip("polars")
     names = pl.Series("id", ["p", "q", "r", "s"])
     frame = pl.DataFrame(VALUES, schema=["a", "b", "c"]).insert_column(0, names)
     return content_of(lambda file: frame.write_parquet(file))
@@ -206,7 +200,6 @@ def test_tables_read_back_as_they_were_written(folder, ending, table):
 @given(table=tables())
 @settings(max_examples=10)
 def test_parquet_reads_back_as_it_was_written(folder, table):
-    pytest.importorskip("polars")
     read_back(folder, ".parquet", table)
 
 

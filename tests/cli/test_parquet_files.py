@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from ribp.cli import parquet_files
@@ -16,7 +17,6 @@ NAN = float("nan")
 
 
 def test_parquet(tmp_path):
-    pl = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
     frame = pl.DataFrame(
         {
@@ -48,7 +48,6 @@ def test_parquet(tmp_path):
     ],
 )
 def test_the_first_column_of_parquet(tmp_path, first, rows, n_dims):
-    pl = pytest.importorskip("polars")
     pl.DataFrame(first | {"a": [1.0, 2.0]}).write_parquet(tmp_path / "data.parquet")
     file = read_data(tmp_path / "data.parquet")
     assert file.row_names == rows
@@ -56,7 +55,6 @@ def test_the_first_column_of_parquet(tmp_path, first, rows, n_dims):
 
 
 def test_parquet_of_pandas_with_its_index(tmp_path):
-    pl = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
     pl.DataFrame({"a": [1.0, 2.0], "__index_level_0__": ["x", "y"]}).write_parquet(path)
     file = read_data(path)
@@ -68,7 +66,6 @@ def test_parquet_of_pandas_with_its_index(tmp_path):
 
 
 def test_what_is_wrong_with_parquet(tmp_path, read):
-    pl = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
     pl.DataFrame({"a": [1.0], "b": [None]}, schema={"a": pl.Float64, "b": pl.String}).write_parquet(
         path
@@ -93,7 +90,6 @@ def test_what_is_wrong_with_parquet(tmp_path, read):
 
 
 def test_polars_that_panics(tmp_path, monkeypatch):
-    pl = pytest.importorskip("polars")
     (tmp_path / "data.parquet").write_bytes(b"PAR1")
 
     def panic(file):
@@ -106,7 +102,6 @@ def test_polars_that_panics(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("child", ["import os; os.abort()", "print('thread panicked')", "1 / 0"])
 def test_polars_that_ends_the_process(read, monkeypatch, capfd, child):
-    pytest.importorskip("polars")
     monkeypatch.setattr(parquet_files, "_CHILD", child)
     with pytest.raises(StorageError, match="is damaged: polars stopped while it read it"):
         read(b"PAR1", "data.parquet")
@@ -124,7 +119,6 @@ def test_parquet_without_polars(tmp_path, read, monkeypatch):
 
 @pytest.mark.parametrize("exclude", [[], ["k"], ["none"]])
 def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
-    pl = pytest.importorskip("polars")
     path = tmp_path / "data.parquet"
     pl.DataFrame({"id": ["x", "y"], "a": [1.5, None], "k": [3, 4]}).write_parquet(path)
     asked, answered = io.BytesIO(json.dumps([str(path), exclude, None]).encode()), io.BytesIO()

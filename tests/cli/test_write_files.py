@@ -16,8 +16,6 @@ MATRIX = np.array([[1.0, 0.0, NAN], [0.0, -2.5, 3.0]])
 @pytest.mark.parametrize("ending", [".csv", ".npy", ".npz", ".parquet"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_written_tables_read_back(tmp_path, ending, sparse):
-    if ending == ".parquet":
-        pytest.importorskip("polars")
     path = tmp_path / f"rows{ending}"
     values = scipy.sparse.coo_matrix(MATRIX) if sparse else MATRIX
     write_table(path, values, dim_names=["a", "b,c", 'd"'], row_names=["x", "y"])

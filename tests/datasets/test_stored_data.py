@@ -1,11 +1,7 @@
-"""Loaders of files that users have: made files always, the files of the evaluation where they are.
-
-The second kind is looked for beside the checkout, in ../shared/data, and skipped elsewhere.
-"""
+"""Loaders of files that users have, and the files of the evaluation: see `stand_ins`."""
 
 import contextlib
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,19 +11,9 @@ from scipy.io import savemat
 from ribp import datasets
 from ribp.datasets import stored
 from ribp.errors import InputError, StorageError
-
-SHARED = Path(__file__).parents[3] / "shared" / "data"
-
-
-def shared(name):
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"{name} is not in ../shared/data beside the checkout")
-    return path
-
-
-def sha(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+from tests.helpers import stand_ins
+from tests.helpers.messages import message_of
+from tests.helpers.stand_ins import REAL, STAND_IN, sha, there
 
 
 def npz(path, **arrays):
@@ -36,13 +22,7 @@ def npz(path, **arrays):
 
 
 def fails(call, *parts, error=StorageError):
-    """Return the message of an error, which must hold some words."""
-    with pytest.raises(error) as raised:
-        call()
-    message = str(raised.value)
-    for part in parts:
-        assert part in message
-    return message
+    return message_of(call, *parts, error=error)
 
 
 # Files and checksums
@@ -88,6 +68,17 @@ def test_a_changed_file_is_an_error_that_names_both_checksums(tmp_path):
     mine = datasets.load_newsgroups(path, sha256=sha(path).upper())
     assert mine.sha256 == sha(path)
     fails(lambda: datasets.load_newsgroups(path, sha256="0" * 64), sha(path), "0" * 64)
+
+
+@pytest.mark.parametrize("file", stand_ins.LOADERS)
+def test_only_the_known_file_is_read_unless_another_is_asked_for(file, tmp_path, monkeypatch):
+    path, load = stand_ins.write(file, tmp_path), stand_ins.LOADERS[file]
+    fails(lambda: load(path), sha(path), "sha256=None")
+    assert stand_ins.place(STAND_IN, file, tmp_path, monkeypatch) == tmp_path
+    assert load(path).sha256 == sha(path)
+    path.write_bytes(path.read_bytes() + b" ")
+    fails(lambda: load(path), sha(path), "sha256=None")
+    assert load(path, sha256=None).sha256 == sha(path)
 
 
 def test_the_checksum_of_several_files_depends_on_their_order():
@@ -170,11 +161,21 @@ def test_newsgroups_with_parts_missing(tmp_path):
     fails(lambda: datasets.load_newsgroups(path), "MATLAB 5", "Get the file again")
 
 
-def test_newsgroups_of_the_evaluation():
-    found = datasets.load_newsgroups(shared("20news_w100.npz"))
-    assert found.data.shape == (16242, 100)
-    assert np.bincount(found.groups).tolist() == [4605, 3519, 2657, 5461]
-    assert found.words[0] == "aids"
+@pytest.mark.parametrize(
+    ("source", "file", "groups", "word"),
+    there(
+        [
+            (STAND_IN, "20news_w100.npz", [24, 18, 12, 6], "word0"),
+            (REAL, "20news_w100.npz", [4605, 3519, 2657, 5461], "aids"),
+        ]
+    ),
+)
+def test_newsgroups_of_the_evaluation(source, file, groups, word, tmp_path, monkeypatch):
+    folder = stand_ins.place(source, file, tmp_path, monkeypatch)
+    found = datasets.load_newsgroups(folder / file)
+    assert found.data.shape == (sum(groups), 100)
+    assert np.bincount(found.groups).tolist() == groups
+    assert found.words[0] == word
     assert 0 <= found.n_words.min() < found.n_words.max() <= 100
 
 
@@ -290,16 +291,21 @@ def test_mulan_arrays_and_latin_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "dims", "labels", "counts"),
-    [
-        ("emotions", 593, 72, 6, [178, 315, 100]),
-        ("medical", 978, 1449, 45, [752, 212, 14]),
-    ],
+    ("source", "file", "dims", "labels", "counts"),
+    there(
+        [
+            (STAND_IN, "emotions.npz", 20, 6, [12, 12, 12]),
+            (STAND_IN, "medical.npz", 30, 5, [28, 30, 2]),
+            (REAL, "emotions.npz", 72, 6, [178, 315, 100]),
+            (REAL, "medical.npz", 1449, 45, [752, 212, 14]),
+        ]
+    ),
 )
-def test_mulan_of_the_evaluation(name, rows, dims, labels, counts):
-    found = datasets.load_mulan(shared(f"{name}.npz"))
-    assert found.data.shape == (rows, dims)
-    assert found.rows.shape == (rows, labels)
+def test_mulan_of_the_evaluation(source, file, dims, labels, counts, tmp_path, monkeypatch):
+    folder = stand_ins.place(source, file, tmp_path, monkeypatch)
+    found = datasets.load_mulan(folder / file)
+    assert found.data.shape == (sum(counts), dims)
+    assert found.rows.shape == (sum(counts), labels)
     assert np.bincount(found.counts)[1:].tolist() == counts
 
 
@@ -454,13 +460,34 @@ def test_reuters_arrays(tmp_path):
     fails(lambda: datasets.load_mix(path, sha256=None), "1 words and 3 topics")
 
 
-def test_reuters_sets_of_the_evaluation():
-    mix = datasets.load_mix(shared("reuters_mix.npz"))
-    assert mix.data.shape == (1070, 200)
-    assert np.bincount(mix.counts).tolist() == [0, 401, 616, 53]
-    digest = datasets.load_digest(shared("reuters_digest.npz"))
-    assert digest.data.shape == (730, 1713)
-    assert digest.counts.tolist() == [1] * 365 + [5] * 365
-    assert (digest.stories[:365, 1:] == -1).all()
-    assert digest.feature_names == datasets.reuters_sets.DIGEST_TOPICS
-    assert mix.feature_names == datasets.reuters_sets.MIX_TOPICS
+@pytest.mark.parametrize(
+    ("source", "file", "dims", "counts"),
+    there(
+        [
+            (STAND_IN, "reuters_mix.npz", 50, [0, 13, 13, 13]),
+            (REAL, "reuters_mix.npz", 200, [0, 401, 616, 53]),
+        ]
+    ),
+)
+def test_mix_of_the_evaluation(source, file, dims, counts, tmp_path, monkeypatch):
+    found = datasets.load_mix(stand_ins.place(source, file, tmp_path, monkeypatch) / file)
+    assert found.data.shape == (sum(counts), dims)
+    assert np.bincount(found.counts).tolist() == counts
+    assert found.feature_names == datasets.reuters_sets.MIX_TOPICS
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "half", "dims"),
+    there(
+        [
+            (STAND_IN, "reuters_digest.npz", 20, 70),
+            (REAL, "reuters_digest.npz", 365, 1713),
+        ]
+    ),
+)
+def test_digest_of_the_evaluation(source, file, half, dims, tmp_path, monkeypatch):
+    found = datasets.load_digest(stand_ins.place(source, file, tmp_path, monkeypatch) / file)
+    assert found.data.shape == (2 * half, dims)
+    assert found.counts.tolist() == [1] * half + [5] * half
+    assert (found.stories[:half, 1:] == -1).all()
+    assert found.feature_names == datasets.reuters_sets.DIGEST_TOPICS

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ribp.cli.main import main
+from tests.helpers import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 PAGES = [page for page in PAGES if "_build" not in page.parts]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.helpers import ROOT
+
+DOCS = ROOT / "docs"
 SCRIPTS = sorted(path for path in DOCS.glob("gallery/*.py") if path.name != "make.py")
 PAGE = (DOCS / "gallery.md").read_text()
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import sklearn
 from scipy.optimize import linear_sum_assignment
@@ -16,17 +17,15 @@ from sklearn.preprocessing import StandardScaler
 import ribp
 from ribp.errors import FitWarning, InputError, StorageError
 from ribp.results import Result
+from ribp.testing.recovery import f1
+from tests.helpers.clear_features import clear_features
+from tests.helpers.marks import short_of_convergence, whatever_is_found
 
-# Chains are too short to be called converged, and say so.
-pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")]
+pytestmark = [pytest.mark.jit, short_of_convergence]
 
 RNG = np.random.default_rng(3)
-ONES = RNG.integers(1, 3, size=80)
-TRUTH = np.array([RNG.permutation(np.arange(4) < k) for k in ONES], np.int8)
-COMPONENTS = RNG.normal(0, 2, (4, 9))
-X = TRUTH @ COMPONENTS + 0.3 * RNG.normal(size=(80, 9))
+ONES, TRUTH, COMPONENTS, X = clear_features(RNG, 80, 9)
 SHORT = {"n_chains": 2, "n_warmup": 40, "n_draws": 30, "progress": False, "random_state": 1}
-whatever_is_found = pytest.mark.usefixtures("short_searches")
 
 
 def model(**options):
@@ -36,11 +35,6 @@ def model(**options):
 @pytest.fixture(scope="module")
 def fitted():
     return model().fit(X, counts=ONES)
-
-
-def matched(rows, truth=TRUTH):
-    both = rows.T.astype(float) @ truth
-    return 2 * both[linear_sum_assignment(-both)].sum() / (rows.sum() + truth.sum())
 
 
 def test_what_is_found(fitted):
@@ -69,7 +63,7 @@ def test_rows_and_back(fitted):
     np.testing.assert_allclose(probs.sum(axis=1), ONES, atol=1e-6)
     rows = fitted.decode(X, counts=ONES)
     assert (rows.sum(axis=1) == ONES).all()
-    assert matched(rows) > 0.98
+    assert f1(rows, TRUTH) > 0.98
     assert np.abs(fitted.inverse_transform(rows) - X).std() < 0.5
     with pytest.raises(InputError, match="4 columns"):
         fitted.inverse_transform(X)
@@ -80,7 +74,7 @@ def test_rows_and_back(fitted):
 @pytest.mark.parametrize("method", ["structured", "stochastic", "hybrid"])
 def test_variational_methods_find_the_same(method):
     found = model(method=method, n_chains=1, n_warmup=60).fit(X, counts=ONES)
-    assert matched(found.decode(X, counts=ONES)) > 0.98
+    assert f1(found.decode(X, counts=ONES), TRUTH) > 0.98
     assert found.result_.tree["posterior"]["log_joint"].shape == (1, 30)
 
 
@@ -130,7 +124,7 @@ def test_a_law_that_is_learned():
     "counts", ["uniform(1, 2)", ribp.counts.uniform(1, 2), np.tile([1, 2], (80, 1))]
 )
 def test_counts_of_every_kind(counts):
-    assert matched(model(counts=counts, n_chains=1).fit(X).decode(X)) > 0.9
+    assert f1(model(counts=counts, n_chains=1).fit(X).decode(X), TRUTH) > 0.9
 
 
 def test_auto_number_of_features():
@@ -157,7 +151,6 @@ def test_frames_in_and_out():
 
 @whatever_is_found
 def test_polars_out():
-    polars = pytest.importorskip("polars")
     found = model().set_output(transform="polars").fit(polars.DataFrame(X), counts=ONES)
     assert isinstance(found.transform(polars.DataFrame(X), counts=ONES), polars.DataFrame)
 
@@ -253,7 +246,7 @@ def test_counts_of_words():
     found = model(method="gibbs-rows", likelihood="poisson", background=True)
     found.fit(words, counts=ONES)
     assert found.background_.min() > 0
-    assert matched(found.decode(words, counts=ONES)) > 0.8
+    assert f1(found.decode(words, counts=ONES), TRUTH) > 0.8
     with pytest.raises(InputError, match="gibbs-rows"):
         model(likelihood="poisson").fit(words, counts=ONES)
 
@@ -291,7 +284,7 @@ def test_known_features_stay_and_others_are_found():
     assert len(found.components_) == 4
     rows = found.decode(X, counts=ONES)
     assert (rows[:, :2] == TRUTH[:, :2]).mean() > 0.98
-    assert matched(rows) > 0.98
+    assert f1(rows, TRUTH) > 0.98
 
 
 def test_all_features_known(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,16 +19,12 @@ from experiments.vague_counts import cases as vague_cases
 from experiments.vague_counts import run as vague_counts
 from ribp.likelihoods import GaussianParameters, PoissonParameters
 from ribp.testing.recovery import f1
+from tests.helpers import ROOT, stand_ins
+from tests.helpers.stand_ins import REAL, STAND_IN, there
 
 pytestmark = pytest.mark.jit
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-
-
-def needs(name):
-    if not (DATA / name).exists():
-        pytest.skip(f"{name} is not in ../shared/data beside the checkout")
+NO_FILES = ROOT / "no folder"  # chords come with the package
 
 
 def a_state(rows, features, background, noise):
@@ -128,7 +123,7 @@ def test_the_largest_of_each_row():
 
 
 def test_chords_with_and_without_twins():
-    by_entry, by_row = (cases.load(f"chord, by {one}", DATA) for one in ("entry", "row"))
+    by_entry, by_row = (cases.load(f"chord, by {one}", NO_FILES) for one in ("entry", "row"))
     assert by_entry.values.shape == (1332, 100)
     assert len(np.unique(by_entry.values, axis=0)) == len(by_row.values) == 232
     assert np.bincount(by_entry.k).tolist() == [0, 12, 0, 1320]
@@ -142,15 +137,20 @@ def test_chords_with_and_without_twins():
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "shape"),
-    [
-        ("digest", "reuters_digest.npz", (730, 1713)),
-        ("newsgroups", "20news_w100.npz", (5000, 100)),
-    ],
+    ("source", "file", "name", "shape"),
+    there(
+        [
+            (STAND_IN, "reuters_digest.npz", "digest", (40, 70)),
+            (STAND_IN, "20news_w100.npz", "newsgroups", (50, 100)),
+            (REAL, "reuters_digest.npz", "digest", (730, 1713)),
+            (REAL, "20news_w100.npz", "newsgroups", (5000, 100)),
+        ]
+    ),
 )
-def test_texts(name, file, shape):
-    needs(file)
-    case = cases.load(name, DATA)
+def test_texts(source, file, name, shape, tmp_path, monkeypatch):
+    if source == STAND_IN:
+        monkeypatch.setattr(cases, "POSTINGS", 50)
+    case = cases.load(name, stand_ins.place(source, file, tmp_path, monkeypatch))
     assert case.values.shape == shape
     assert case.values.std() == pytest.approx(1.0)
     assert case.background
@@ -182,7 +182,7 @@ def test_scores_average_densities_not_their_logarithms(monkeypatch):
 
 def test_a_buffet_with_too_many_features_is_stopped(monkeypatch):
     monkeypatch.setattr(methods, "MOST_FEATURES", 0)
-    case = cases.load("chord, by row", DATA).part(30, 20)
+    case = cases.load("chord, by row", NO_FILES).part(30, 20)
     found = methods.run(methods.Starts(methods.task(case, "learned", 0)), "Gibbs IBP", 4)
     assert math.isnan(found.held_out)
     assert found.features > 0
@@ -222,7 +222,7 @@ def test_a_run_of_the_tables(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tables, "QUICK", tables.Scale((1, 0, 0, 0), 2, 30, 12))
     monkeypatch.setattr(tables, "NOISES", ("learned",))
     monkeypatch.setattr(methods, "_STARTS", 1)
-    arguments = ["--quick", "--out", str(tmp_path), "--data", str(DATA)]
+    arguments = ["--quick", "--out", str(tmp_path), "--data", str(NO_FILES)]
     tables.main(arguments)
     first = json.loads((tmp_path / "results.json").read_text())
     assert len(first["numbers"]) == 1 + len(methods.METHODS)
@@ -239,29 +239,42 @@ def test_a_run_of_the_tables(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "shape", "features"),
-    [
-        ("mix", "reuters_mix.npz", (1070, 200), 13),
-        ("digest", "reuters_digest.npz", (730, 1713), 17),
-        ("emotions", "emotions.npz", (593, 72), 6),
-        ("medical", "medical.npz", None, None),
-    ],
+    ("source", "file", "name", "shape", "features"),
+    there(
+        [
+            (STAND_IN, "reuters_mix.npz", "mix", (39, 50), 13),
+            (STAND_IN, "reuters_digest.npz", "digest", (40, 70), 17),
+            (STAND_IN, "emotions.npz", "emotions", (36, 20), 6),
+            (STAND_IN, "medical.npz", "medical", (56, 29), 4),
+            (REAL, "reuters_mix.npz", "mix", (1070, 200), 13),
+            (REAL, "reuters_digest.npz", "digest", (730, 1713), 17),
+            (REAL, "emotions.npz", "emotions", (593, 72), 6),
+            (REAL, "medical.npz", "medical", (911, 374), 21),
+        ]
+    ),
 )
-def test_real_cases(name, file, shape, features):
-    needs(file)
-    case = real_cases.load(name, DATA)
+def test_real_cases(source, file, name, shape, features, tmp_path, monkeypatch):
+    case = real_cases.load(name, stand_ins.place(source, file, tmp_path, monkeypatch))
     assert case.k.min() >= 1
     assert case.positive.min() >= 0
     assert (case.word_counts is None) == (name == "emotions")
-    if name == "medical":
-        assert case.rows.sum(axis=0).min() > 5
-    else:
-        assert case.data.shape == shape
-        assert case.rows.shape[1] == features
+    assert case.data.shape == shape
+    assert case.rows.shape[1] == features
+    assert case.rows.sum(axis=0).min() > 5
+
+
+def test_stored_results_are_those_of_the_real_sets():
+    stored = json.loads((ROOT / "experiments/real_features/results/results.json").read_text())
+    features = {"chords": 12, "mix": 13, "emotions": 6, "digest": 17, "medical": 21}
+    for name, number in features.items():
+        assert stored["numbers"][f"{name} | chance | 0"]["chance, features"] == number
+    stored = json.loads((ROOT / "experiments/tables/results/results.json").read_text())
+    assert stored["setting"]["postings"] == cases.POSTINGS == 5000
+    assert stored["setting"]["n_rows"] is stored["setting"]["n_dims"] is None
 
 
 def test_everybody_gives_rows_with_the_right_counts():
-    case = real_cases.load("chords", DATA).part(40, 30)
+    case = real_cases.load("chords", NO_FILES).part(40, 30)
     for name, run in real_methods.METHODS.items():
         for who, rows in run(case, 0, 2).rows.items():
             if who != "IBP, Gibbs":
@@ -295,7 +308,7 @@ def test_features_that_come_and_go_are_matched():
 def test_a_run_on_chords(tmp_path, monkeypatch):
     monkeypatch.setattr(real_features, "CASES", ("chords",))
     monkeypatch.setattr(real_features, "QUICK", real_features.Scale(1, 2, 30, 12))
-    real_features.main(["--quick", "--out", str(tmp_path), "--data", str(DATA)])
+    real_features.main(["--quick", "--out", str(tmp_path), "--data", str(NO_FILES)])
     shown = (tmp_path / "table.md").read_text()
     assert "| R-IBP, Gibbs | 0." in shown
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -328,7 +341,7 @@ def test_what_is_said_of_counts():
 def test_a_run_with_vague_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(vague_counts, "NAMES", ("chords",))
     monkeypatch.setattr(vague_counts, "QUICK", vague_counts.Scale((1,), 2, 40))
-    vague_counts.main(["--quick", "--out", str(tmp_path), "--data", str(DATA)])
+    vague_counts.main(["--quick", "--out", str(tmp_path), "--data", str(NO_FILES)])
     found = json.loads((tmp_path / "results.json").read_text())["numbers"]
     assert found["chords | exact | 0"]["right counts"] == 1.0
     assert found["chords | one too many | 0"]["right counts"] == 0.0

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,28 +10,12 @@ import pytest
 from experiments import registry, shared
 from experiments.one_inflated import run as one_inflated
 from ribp.cli import reproduce
-from ribp.cli.main import main
+from tests.helpers import ROOT
 
 pytestmark = pytest.mark.jit
 
-ROOT = Path(__file__).parents[2]
 PLAIN = ["recovery", "variational", "toy_features", "one_inflated", "printed_gibbs"]
 FILES = {"results.json", "scores.png", "table.md"}
-
-
-@pytest.fixture
-def ribp(monkeypatch, capsys):
-    """Return a function that runs a command and gives code, output and errors."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ribp", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return ended.value.code, out, err
-
-    return run
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """The simulation study runs, and what it reports of bounds and samplers holds."""
 
-import importlib
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ribp
+from experiments.simulation import bounds, tables
+from tests.helpers import ROOT
 
-ROOT = Path(__file__).parents[2]
 SAMPLERS = ["collapsed", "lazy", "rejection", "esscher", "inclusion", "certified"]
 PICTURES = ["rejections", "time", "probabilities-J5", "probabilities-J8", "bounds"]
 QUICK_DRAWS, QUICK_LIMIT = 3, 10**5
@@ -76,11 +75,9 @@ def test_pages_show_every_picture():
         assert (page.parent / link).exists()
 
 
-def test_tables_of_the_page_are_those_of_the_stored_results(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    made = importlib.import_module("experiments.simulation.tables")
+def test_tables_of_the_page_are_those_of_the_stored_results():
     text = (ROOT / "docs/evaluation/simulation.md").read_text()
-    for table in made.tables(json.loads(made.RESULTS.read_text())):
+    for table in tables.tables(json.loads(tables.RESULTS.read_text())):
         assert table in text
 
 
@@ -175,14 +172,8 @@ def test_the_paper_s_bound_fails_in_the_example(results):
     assert found["true"] < 0.511
 
 
-@pytest.fixture
-def bounds(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    return importlib.import_module("experiments.simulation.bounds")
-
-
 @pytest.mark.parametrize(("count", "kept"), [(2, 6), (5, 20), (8, 60)])
-def test_the_study_s_certificate_is_the_library_s(bounds, count, kept):
+def test_the_study_s_certificate_is_the_library_s(count, kept):
     draw = ribp.simulate(
         3, n_rows=4, counts=f"exactly({count})", measure=bounds.MEASURE,
         truncation=ribp.SizeOrdered(kept),
@@ -193,7 +184,7 @@ def test_the_study_s_certificate_is_the_library_s(bounds, count, kept):
     assert bounds.certificate(head, count, log_tail) == pytest.approx(draw.tv_bound_row, rel=1e-9)
 
 
-def test_true_losses_agree_with_direct_differences(bounds):
+def test_true_losses_agree_with_direct_differences():
     deep = bounds.MEASURE.size_ordered(np.random.default_rng(0), 60)
     head, tail, count = deep[:12], deep[12:], 4
     found = bounds._at_level(head, tail, count)
@@ -204,7 +195,7 @@ def test_true_losses_agree_with_direct_differences(bounds):
     assert found["true_error"] == pytest.approx(np.abs(whole - gone).max(), abs=1e-9)
 
 
-def test_the_paper_s_interval_follows_its_formula(bounds):
+def test_the_paper_s_interval_follows_its_formula():
     pi, mass, count = np.array([0.6, 0.3, 0.2]), 0.7, 2
     head = np.log(pi / (1 - pi))
     chosen = [ribp.PoissonBinomial(np.delete(head, i)).pmf(count - 1) for i in range(3)]

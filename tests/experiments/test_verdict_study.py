@@ -1,15 +1,14 @@
 """The study of the verdict: its table is that of the stored results, and it runs."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from experiments.verdict.cases import MISFITS, misfit, well
 from experiments.verdict.run import FRESH, SEEDS, TUNED, judged, tables
+from tests.helpers import ROOT
 
-ROOT = Path(__file__).parents[2]
 STORED = ROOT / "experiments" / "verdict" / "results"
 
 

@@ -190,15 +190,6 @@ def forgetful(rng, state, model):
     return state._replace(count_log_probs=fresh)
 
 
-def assert_equal(first, second):
-    """Assert that two states are the same, bit for bit."""
-    for one, other in zip(first, second, strict=True):
-        if isinstance(one, tuple):
-            assert_equal(one, other)
-        else:
-            np.testing.assert_array_equal(one, other)
-
-
 def fixed(model, before, after):
     """Yield what must not change, before and after."""
     if model.mass is not None:

@@ -1,17 +1,17 @@
 """Results made without a fit: rows and components that are known, with some noise between draws."""
 
+import matplotlib.text
 import numpy as np
 
 from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
-from ribp.draws import ChainDraws, record, record_features, record_warmup
 from ribp.likelihoods import GaussianParameters, LinearGaussian, PoissonCounts, PoissonParameters
 from ribp.model import Model, State
 from ribp.results import Result, build
-from ribp.results.settings import describe
+from tests.helpers.result_cases import law_of_row, recorded, settings_of
 
 
-def truth_of(rng, n_rows, n_features, used=None):
+def popular_rows(rng, n_rows, n_features, used=None):
     """Return rows with one to three of the features in use, popular ones first."""
     used = n_features if used is None else used
     rows = np.zeros((n_rows, n_features), np.int8)
@@ -53,28 +53,17 @@ def made(
     model = model_of(truth, laws, likelihood)
     chains = []
     for level, rows in enumerate(rows_of_chain or [truth, truth]):
-        chain = ChainDraws([], [], [])
-        for number in range(n_draws):
-            state = _state(rng, rows, components, model, 0.0 if constant else flips)
-            log_joint = -100.0 if constant else rng.normal(-100.0 - 5.0 * level)
-            if number == 0:
-                chain.warmup.append(record_warmup(state, log_joint))
-            shared = getattr(model.likelihood, "shared", False)
-            chain.posterior.append(record(state, log_joint, shared, _learned(model)))
-            chain.features.append(record_features(state, number))
-        chains.append(chain)
-    method = "gibbs" if isinstance(model, Model) else "buffet"
-    settings = describe(model, method, (len(truth), components.shape[1])) | {
-        "n_chains": len(chains), "n_warmup": 1, "n_draws": n_draws, "thin": 1, "seed": [1],
-    }  # fmt: skip
-    index = model.counts.index if isinstance(model, Model) else None
-    tree = build(chains, settings, law_of_row=index, dim_names=dim_names, row_names=row_names)
-    return Result(tree)
-
-
-def _learned(model):
-    laws = model.counts.laws if isinstance(model, Model) else ()
-    return any(isinstance(law, counts.Learned) for law in laws)
+        states, log_joints = [], []
+        for _ in range(n_draws):
+            states.append(_state(rng, rows, components, model, 0.0 if constant else flips))
+            log_joints.append(-100.0 if constant else rng.normal(-100.0 - 5.0 * level))
+        warm = [*states[:1], *states], [*log_joints[:1], *log_joints]
+        chains.append(recorded(model, *warm, n_warmup=1))
+    settings = settings_of(
+        model, n_chains=len(chains), n_warmup=1, n_draws=n_draws, thin=1, dims=components.shape[1]
+    )
+    names = {"dim_names": dim_names, "row_names": row_names}
+    return Result(build(chains, settings, law_of_row=law_of_row(model), **names))
 
 
 def _state(rng, truth, components, model, flips):
@@ -102,3 +91,9 @@ def _table(rng, law, features):
     if isinstance(law, counts.Learned):
         return np.log(rng.dirichlet(np.ones(features + 1)))
     return law.restricted_log_probs(0, features)
+
+
+def texts(axes):
+    """Return all texts of a figure."""
+    figure = np.ravel(axes)[0].figure
+    return " | ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))

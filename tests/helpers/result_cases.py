@@ -47,16 +47,13 @@ def law_of_row(model):
     return model.counts.index if isinstance(model, Model) else None
 
 
-def chain_of(model, rng, *, n_warmup=4, n_draws=7, thin=2, dims=DIMS):
-    """Return a chain of independent draws from the prior, as it would be recorded."""
+def recorded(model, states, log_joints, *, n_warmup=0, thin=1):
+    """Return a chain of states as it would be recorded; the first of them are the warm-up."""
     shared = getattr(model.likelihood, "shared", False)
     laws = model.counts.laws if isinstance(model, Model) else ()
     learned = any(isinstance(law, Learned) for law in laws)
     chain = ChainDraws([], [], [])
-    for number in range(n_warmup + n_draws):
-        state, values = model.simulate(rng, dims)
-        log_joint = model.log_joint(state, complete(values))
-        at = number - n_warmup
+    for at, (state, log_joint) in enumerate(zip(states, log_joints, strict=True), -n_warmup):
         if at < 0:
             chain.warmup.append(record_warmup(state, log_joint))
             continue
@@ -66,9 +63,17 @@ def chain_of(model, rng, *, n_warmup=4, n_draws=7, thin=2, dims=DIMS):
     return chain
 
 
-def tree_of(name="noise per column", *, seed=1, n_chains=2, interrupted=False, warnings=(),
-            dim_names=None, row_names=None, **sizes):  # fmt: skip
-    """Return the tree of a made-up fit."""
+def chain_of(model, rng, *, n_warmup=4, n_draws=7, thin=2, dims=DIMS):
+    """Return a chain of independent draws from the prior, as it would be recorded."""
+    drawn = [model.simulate(rng, dims) for _ in range(n_warmup + n_draws)]
+    log_joints = [model.log_joint(state, complete(values)) for state, values in drawn]
+    states = [state for state, _ in drawn]
+    return recorded(model, states, log_joints, n_warmup=n_warmup, thin=thin)
+
+
+def prior_tree(name="noise per column", *, seed=1, n_chains=2, interrupted=False, warnings=(),
+               dim_names=None, row_names=None, **sizes):  # fmt: skip
+    """Return the tree of a fit whose chains are draws from the prior."""
     model, rng = MODELS[name], np.random.default_rng(seed)
     return build(
         [chain_of(model, rng, **sizes) for _ in range(n_chains)],

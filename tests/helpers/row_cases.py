@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit, logsumexp, xlogy
 
 import ribp
 from ribp.kernels import whole_rows
@@ -22,6 +22,26 @@ LAWS = {
 TABLES = np.array([law.log_probs(FEATURES) - ribp.log_esp(THETA) for law in LAWS.values()])
 TABLE = dict(zip(LAWS, TABLES, strict=True))
 EXACT = {"rtol": 0, "atol": 1e-12}
+BITS = 1 << np.arange(FEATURES)
+DIMS = 5
+SEEN = {
+    "all": np.ones(DIMS, bool),
+    "most": np.array([1, 0, 1, 1, 1], bool),
+    "few": np.array([0, 0, 1, 0, 1], bool),
+    "none": np.zeros(DIMS, bool),
+}
+
+
+def gaussian_log_likelihood(x, features, seen):
+    """Return the log-likelihood of ROWS given noise of size 1, less that of no features."""
+    squares = ((x - ROWS @ features) ** 2)[:, seen].sum(axis=1)
+    return 0.5 * (squares[0] - squares)
+
+
+def poisson_log_likelihood(x, features, seen, offset):
+    """Return sum_d x_d log r_d - r_d + offset_d of ROWS."""
+    rates = ROWS @ features + offset
+    return (xlogy(x, rates) - rates + offset)[:, seen].sum(axis=1)
 
 
 def step(table, k):

@@ -73,15 +73,30 @@ def run(name, plan, chains=None, checkpoint=None, n_jobs=2, progress=None):
     return chains, ended
 
 
+def read_back(folder, name, plan):
+    """Return the chains of a run that a checkpoint holds."""
+    method, model, _ = case(name)
+    chains = new_chains(plan)
+    for chain in chains:
+        folder.read(chain, sampler(method, model))
+    return chains
+
+
+def save_often(monkeypatch, sweeps=1):
+    """Write a checkpoint every few sweeps, however short they are."""
+    monkeypatch.setattr("ribp.running.run.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("ribp.running.run.CHECKPOINT_SWEEPS", sweeps)
+
+
 SHORT = Plan(n_chains=2, n_warmup=6, n_draws=7, thin=3, seed=(3, 4))
 
 
-def assert_same_draws(first, second):
-    """Assert that two chains recorded the same, bit for bit."""
-    for one, other in zip(first.draws, second.draws, strict=True):
-        assert len(one) == len(other)
-        for here, there in zip(one, other, strict=True):
-            assert here.keys() == there.keys()
-            for key in here:
-                np.testing.assert_array_equal(here[key], there[key])
-                assert np.asarray(here[key]).dtype == np.asarray(there[key]).dtype
+class Heard(Progress):
+    """Keeps what was said."""
+
+    def __init__(self, n_chains):
+        super().__init__(n_chains)
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)

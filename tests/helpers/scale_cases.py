@@ -1,11 +1,19 @@
-"""Small runs with many rows: data, models, and the draws of a fit as arrays."""
+"""Small runs with many rows: data, models, and sweeps with rows in memory or elsewhere."""
+
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 
 from ribp import counts
+from ribp.draws import pack_rows, unpack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import with_missing
+from ribp.mcmc import gibbs_rows
 from ribp.model import Model
+from tests.helpers import ROOT
 
 ROWS, DIMS, FEATURES = 9000, 4, 5  # three groups of blocks, the last one short
 LAWS = counts.by_group(
@@ -20,13 +28,30 @@ CASES = {
 }
 
 
-def case(name):
-    """Return a model, a state of it, and data with NaN where missing."""
-    likelihood, share = CASES[name]
+SHARDS = {
+    "one shard": (1, (0,)),
+    "two threads": (2, (0,)),
+    "uneven shards": (1, (0, 8192)),
+    "three shards": (2, (0, 4096, 8192)),
+}
+
+
+class StoppedError(Exception):
+    """What a machine that fails would raise."""
+
+
+def simulated(likelihood, share, unit=None):
+    """Return a model, a state of it, and data, perhaps rounded, with NaN where missing."""
     model = Model(LAWS, FEATURES, likelihood)
     rng = np.random.default_rng(0)
     state, values = model.simulate(rng, DIMS)
+    if unit is not None:
+        values = np.round(values / unit)
     return model, state, np.where(rng.random(values.shape) < share, np.nan, values)
+
+
+def case(name):
+    return simulated(*CASES[name])
 
 
 def features(n_rows=ROWS, seed=0, share=0.0):
@@ -40,14 +65,49 @@ def features(n_rows=ROWS, seed=0, share=0.0):
     return np.where(rng.random(values.shape) < share, np.nan, values), rows
 
 
-def assert_same_draws(one, other):
-    """Compare two results, bit for bit."""
-    for group in ("posterior", "features", "warmup"):
-        here, there = (r.tree.children[group].dataset for r in (one, other))
-        assert set(here) == set(there)
-        for name in here:
-            np.testing.assert_array_equal(here[name].to_numpy(), there[name].to_numpy(), name)
-
-
 def data_of(values):
     return with_missing(values.copy())
+
+
+def model_of(n_rows, n_features=4):
+    """Return a model of `features`."""
+    laws = {"a": counts.uniform(1, 2), "b": counts.learned([1.0] * 3)}
+    law = counts.by_group(laws, list("ab" * n_rows)[:n_rows])
+    return Model(law, n_features, LinearGaussian(background=True))
+
+
+def in_memory(name, n_sweeps=6):
+    """Return the last of some states, and the log joints."""
+    model, state, values = case(name)
+    data, rng, log_joints = data_of(values), np.random.default_rng(3), []
+    for _ in range(n_sweeps):
+        state, info = gibbs_rows.update(rng, np.uint64(5), state, model, data)
+        log_joints.append(info.log_joint)
+    return state, log_joints
+
+
+def in_shards(name, keeper_of, n_sweeps=6):
+    """Return the same from rows elsewhere."""
+    model, state, values = case(name)
+    keeper = keeper_of(values)
+    keeper.survey()
+    keeper.begin(model)
+    keeper.load(pack_rows(state.rows))
+    state, rng, log_joints = state._replace(rows=state.rows[:0]), np.random.default_rng(3), []
+    for _ in range(n_sweeps):
+        state, tally, info = gibbs_rows.update_elsewhere(rng, np.uint64(5), state, model, keeper)
+        log_joints.append(info.log_joint)
+    rows = unpack_rows(keeper.rows(), FEATURES)
+    np.testing.assert_array_equal(tally.sizes, rows.sum(axis=0))
+    return state._replace(rows=rows), log_joints
+
+
+def kill_driver(code, run):
+    """Run code in another process, and kill it when its first chain has some draws in a folder."""
+    driver = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    deadline = time.monotonic() + 120
+    while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
+        assert driver.poll() is None
+        time.sleep(0.005)
+    driver.send_signal(signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL

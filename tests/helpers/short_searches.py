@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ribp import background_choice
 from ribp.baselines import ibp_gibbs, ibp_variational_start
-from ribp.mcmc import capacity, growth, start
+from ribp.mcmc import capacity, growth, sampled_start, start
 from ribp.running import samplers
 from ribp.scale import sampler
 from ribp.variational import hybrid, structured
@@ -22,7 +22,7 @@ def shorten(put: Callable[..., None] = setattr) -> None:
     def short(rng, model, data, n_starts=1, schedule=QUICK, tick=start.no_tick):
         return search(rng, model, data, 1, QUICK, tick)
 
-    for module in (samplers, capacity, hybrid, structured, sampler):
+    for module in (samplers, capacity, hybrid, structured, sampler, sampled_start):
         put(module, "best_start", short)
 
     def short_score(rng, model, data, n_starts, tick=start.no_tick):
@@ -34,3 +34,9 @@ def shorten(put: Callable[..., None] = setattr) -> None:
     put(capacity, "_SWEEPS", 3)
     put(ibp_variational_start, "_STEPS", 8)
     put(ibp_gibbs.best_start, "__defaults__", (1, start.no_tick))
+
+
+def shorten_on_few_rows(put: Callable[..., None] = setattr) -> None:
+    """Make short searches, on 150 rows at the most where a search is made on some of them."""
+    shorten(put)
+    put(sampled_start, "SAMPLE", 150)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ribp.draws import pack_rows
 from ribp.likelihoods import LinearGaussian
-from ribp.model import Model
 from ribp.scale.row_methods import row_method
 from ribp.variational import structured, structured_elsewhere
-from tests.helpers.scale_cases import DIMS, FEATURES, LAWS, ROWS, data_of
+from tests.helpers.scale_cases import FEATURES, ROWS, data_of, simulated
 
 CASES = {
     "complete": (LinearGaussian(), 0.0),
@@ -18,12 +18,7 @@ CASES = {
 def case(name):
     """Return a model, a state with rows, and data with NaN where missing."""
     likelihood, share = CASES[name]
-    model = Model(LAWS, FEATURES, likelihood)
-    rng = np.random.default_rng(0)
-    drawn, values = model.simulate(rng, DIMS)
-    if name == "alike":
-        values = np.round(values / 2.0)
-    values = np.where(rng.random(values.shape) < share, np.nan, values)
+    model, drawn, values = simulated(likelihood, share, 2.0 if name == "alike" else None)
     guess = likelihood.first_guess(data_of(values), FEATURES)
     state = drawn._replace(parameters=guess)
     return model, structured.from_rows(model, data_of(values), drawn.rows, state), values
@@ -60,3 +55,18 @@ def with_keeper(name, keeper_of, n_updates=3):
     assert table.shape == (ROWS, row_method("structured", model).width)
     lam, terms = np.split(table, [FEATURES], axis=1)
     return state._replace(row_log_odds=lam, count_terms=terms), found
+
+
+def assert_same(one, other):
+    """Compare q, bounds and draws, bit for bit."""
+    for field in ("row_log_odds", "count_terms", "log_odds", "law_counts", "bound", "number"):
+        np.testing.assert_array_equal(getattr(one[0], field), getattr(other[0], field), field)
+    for field in ("mean", "covariance"):
+        mine, yours = (getattr(state.features, field) for state in (one[0], other[0]))
+        np.testing.assert_array_equal(mine, yours, field)
+    for (bound, here), (same, there) in zip(one[1], other[1], strict=True):
+        assert bound == same
+        np.testing.assert_array_equal(pack_rows(here.rows), there.rows)
+        np.testing.assert_array_equal(here.count_log_probs, there.count_log_probs)
+        for a, b in zip(here.parameters, there.parameters, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -1,18 +1,17 @@
 """Trees of the schema of a result, from arrays and from short real chains."""
 
-import json
-
 import numpy as np
-import xarray as xr
 
 from ribp import counts
-from ribp.background_choice import asked_for
 from ribp.baselines.ibp_gibbs import BuffetModel
-from ribp.counts.tables import Learned, prior_log_probs
+from ribp.counts.tables import prior_log_probs
 from ribp.likelihoods import GaussianParameters, LinearGaussian, PoissonCounts, PoissonParameters
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.model import Model, State
+from ribp.posterior.draws import draws
+from ribp.results import build
 from ribp.rng import kernel_seed
+from tests.helpers.result_cases import law_of_row, recorded, settings_of
 
 ROWS, FEATURES, DIMS = 30, 5, 3
 ANY_COUNT = counts.as_row_counts(counts.uniform(0, FEATURES), ROWS)
@@ -94,90 +93,38 @@ def log_joints(chains, *levels, seed=0):
     return noise + np.array(levels or [0.0] * len(chains))[:, None]
 
 
-def tree_of(chains, model, values, thin=1, interrupted=0):
-    """Return the tree of chains of states (equally many each); a buffet has no model.counts."""
-    likelihood = model.likelihood
-    laws = getattr(model, "counts", None)
-    kept = [chain[::thin] for chain in chains]
-    size = getattr(model, "n_features", None)
-    most = size or max(state.rows.shape[1] for chain in chains for state in chain)
+def tree_of(chains, model, values, thin=1):
+    """Return the tree of chains of states (equally many each) and their log joints."""
+    settings = settings_of(
+        model, n_chains=len(chains), n_warmup=0, n_draws=len(chains[0]), thin=thin,
+        dims=chains[0][0].parameters.features.shape[1],
+    )  # fmt: skip
+    found = [recorded(model, *one, thin=thin) for one in zip(chains, values, strict=True)]
+    return build(found, settings, law_of_row=law_of_row(model))
 
-    def each(of, states=chains):
-        return np.array([[of(state) for state in chain] for chain in states])
 
-    def wide(values, fill=np.nan):
-        missing = most - len(values)
-        return np.pad(values, [(0, missing)] + [(0, 0)] * (values.ndim - 1), constant_values=fill)
+def pool_of(chains, model):
+    """Return the draws of chains of states."""
+    tree = tree_of(chains, model, log_joints(chains))
+    return draws(tree, model.likelihood, getattr(model, "counts", None))
 
-    def histogram(state):
-        return np.bincount(state.rows.sum(axis=1), minlength=most + 1)
 
-    posterior = {
-        "active_features": (("chain", "draw"), each(lambda s: int(s.rows.any(axis=0).sum()))),
-        "mass": (("chain", "draw"), each(lambda s: s.mass)),
-        "concentration": (("chain", "draw"), each(lambda s: s.concentration)),
-        "log_joint": (("chain", "draw"), np.asarray(values, float)),
-        "feature_scale": (("chain", "draw"), each(lambda s: s.parameters.feature_scale)),
-        "count_histogram": (("chain", "draw", "count"), each(histogram)),
-    }
-    if isinstance(likelihood, LinearGaussian):
-        noise = each(lambda s: s.parameters.noise_scale)
-        posterior["noise_scale"] = (
-            (("chain", "draw"), noise[..., 0])
-            if likelihood.shared
-            else (("chain", "draw", "dim"), noise)
+def pool(model, seed=0, n_draws=10):
+    """Return the draws of made-up chains of a model."""
+    model, chains = made_chains(seed, truth_of(seed), n_draws=n_draws, model=model)
+    return pool_of(chains, model)
+
+
+def in_units(found, units):
+    """Return Gaussian draws as they would be had columns been multiplied by units."""
+    parameters = [
+        p._replace(
+            features=p.features * units, background=p.background * units,
+            noise_scale=p.noise_scale * units,
         )
-    if laws is not None and any(isinstance(law, Learned) for law in laws.laws):
-        posterior["count_log_probs"] = (
-            ("chain", "draw", "law", "count"),
-            each(lambda s: s.count_log_probs),
-        )
-    features = {
-        "components": (
-            ("chain", "draw", "feature", "dim"),
-            each(lambda s: wide(s.parameters.features), kept),
-        ),
-        "log_odds": (("chain", "draw", "feature"), each(lambda s: wide(s.log_odds), kept)),
-        "active": (
-            ("chain", "draw", "feature"),
-            each(lambda s: wide(s.rows.any(axis=0), False), kept),
-        ),
-        "rows": (
-            ("chain", "draw", "row", "byte"),
-            each(lambda s: np.packbits(wide(s.rows.T, 0).T, axis=-1, bitorder="little"), kept),
-        ),
-    }
-    if likelihood.background:
-        features["background"] = (
-            ("chain", "draw", "dim"),
-            each(lambda s: s.parameters.background, kept),
-        )
-    n_draws = len(chains[0])
-    groups = {
-        "posterior": xr.Dataset(posterior, {"draw": np.arange(n_draws)}),
-        "features": xr.Dataset(features, {"draw": np.arange(0, n_draws, thin)}),
-    }
-    if laws is not None:
-        groups["laws"] = xr.Dataset({"law_of_row": (("row",), laws.index)})
-    tree = xr.DataTree.from_dict(groups)
-    tree.attrs = {
-        "kind": "ribp result",
-        "schema_version": 1,
-        "interrupted": interrupted,
-        "warnings": "[]",
-        "settings": json.dumps(
-            {
-                "likelihood": {"known": likelihood.known},
-                "background_choice": asked_for(likelihood.background)._asdict(),
-                "n_features": size,
-                "n_chains": len(chains),
-                "n_draws": n_draws,
-                "thin": thin,
-                "laws": [] if laws is None else [str(law) for law in laws.laws],
-            }
-        ),
-    }
-    return tree
+        for p in found.parameters
+    ]  # fmt: skip
+    return found._replace(parameters=parameters)
 
 
 def run(model, data, starts, n_draws, seed=0, n_warmup=20):

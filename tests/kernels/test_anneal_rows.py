@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from ribp.kernels import anneal_rows as kernel
 from ribp.kernels import rows_kept, rows_poisson, whole_rows
 from ribp.testing.goodness import agrees, mean_p_value
 from tests.helpers.row_cases import (
+    BITS,
+    DIMS,
     EXACT,
     FEATURES,
     ONES,
@@ -17,11 +19,12 @@ from tests.helpers.row_cases import (
     after_flip,
     after_proposal,
     after_relocations,
+    gaussian_log_likelihood,
+    poisson_log_likelihood,
     posterior,
     proposal_law,
 )
 
-DIMS = 5
 RNG = np.random.default_rng(11)
 A = RNG.gamma(1.0, 1.0, (FEATURES, DIMS))
 LOADINGS = np.ascontiguousarray(A.T)
@@ -34,19 +37,6 @@ SEEN = np.array([1, 1, 1, 0, 1], bool)
 ALL = np.ones(DIMS, bool)
 SHIFT = np.array([0.7, -1.0, 0.2, 0.5])
 BETA = 0.37
-BITS = 1 << np.arange(FEATURES)
-
-
-def gaussian_log_likelihood(seen):
-    """Return the log-likelihood of ROWS, less that of no features."""
-    squares = ((X - ROWS @ A) ** 2)[:, seen].sum(axis=1)
-    return 0.5 * (squares[0] - squares)
-
-
-def poisson_log_likelihood(seen, offset=OFFSET):
-    """Return sum_d x_d log r_d - r_d + offset_d of ROWS."""
-    rates = ROWS @ A + offset
-    return (xlogy(X, rates) - rates + offset)[:, seen].sum(axis=1)
 
 
 def at_beta(log_likelihood, table):
@@ -64,7 +54,7 @@ def gram_of(matrix):
 @pytest.mark.parametrize("name", TABLE)
 def test_gaussian_moves_leave_their_beta_unchanged(name):
     law = kernel.law_of(THETA, TABLE[name])
-    pi = at_beta(gaussian_log_likelihood(ALL), TABLE[name])
+    pi = at_beta(gaussian_log_likelihood(X, A, ALL), TABLE[name])
     tilted, warm = THETA + (1 - BETA) * SHIFT, BETA * (LOADINGS.T @ X - 0.5 * SQUARES)
     hot = gram_of(BETA * COMMON)
 
@@ -87,7 +77,7 @@ def test_gaussian_moves_leave_their_beta_unchanged(name):
 @pytest.mark.parametrize("name", TABLE)
 def test_poisson_moves_leave_their_beta_unchanged(name):
     law = kernel.law_of(THETA, TABLE[name])
-    pi = at_beta(poisson_log_likelihood(ALL), TABLE[name])
+    pi = at_beta(poisson_log_likelihood(X, A, ALL, OFFSET), TABLE[name])
     tilted, at = THETA + (1 - BETA) * SHIFT, np.flatnonzero(X)
     hot = rows_poisson.Counts(at, BETA * X[at], OFFSET, LOADINGS, BETA * A.sum(axis=1))
     rates, gains = np.empty(at.size), np.empty(FEATURES)
@@ -110,7 +100,7 @@ def test_poisson_moves_leave_their_beta_unchanged(name):
 
 @pytest.mark.parametrize("name", TABLE)
 def test_whole_rows_leave_their_beta_unchanged(name):
-    log_likelihood = gaussian_log_likelihood(ALL)
+    log_likelihood = gaussian_log_likelihood(X, A, ALL)
     pi, q = at_beta(log_likelihood, TABLE[name]), proposal_law(TABLE[name], THETA + SHIFT)
     excess = log_likelihood - ROWS @ SHIFT
     np.testing.assert_allclose(after_proposal(pi, q, BETA * excess), pi, **EXACT)
@@ -182,7 +172,7 @@ def run_gaussian(seeds, table, seen=SEEN, n_particles=3, n_steps=3):
         seeds, n_particles, n_steps, np.tile(np.where(seen, X, 0.0), (rows, 1)),
         np.tile(seen, (rows, 1)), LOADINGS, COMMON, SQUARES, THETA, table, *out,
     )  # fmt: skip
-    return out, gaussian_log_likelihood(seen)
+    return out, gaussian_log_likelihood(X, A, seen)
 
 
 def run_poisson(seeds, table, seen=SEEN, n_particles=3, n_steps=3, offset=OFFSET):
@@ -191,7 +181,7 @@ def run_poisson(seeds, table, seen=SEEN, n_particles=3, n_steps=3, offset=OFFSET
         seeds, n_particles, n_steps, np.tile(X, (rows, 1)), np.tile(seen, (rows, 1)), LOADINGS,
         offset, THETA, table, *out,
     )  # fmt: skip
-    return out, poisson_log_likelihood(seen, offset)
+    return out, poisson_log_likelihood(X, A, seen, offset)
 
 
 RUNS = {"gaussian": run_gaussian, "poisson": run_poisson}
@@ -295,7 +285,7 @@ def weigh_by_hand(table, number, *, after_the_move=False, forgotten=0.0):
 @pytest.mark.jit
 def test_wrong_weights_are_caught():
     table = TABLE["interval"]
-    p = np.exp(exact(gaussian_log_likelihood(ALL), table)[0])
+    p = np.exp(exact(gaussian_log_likelihood(X, A, ALL), table)[0])
     assert agrees(mean_p_value(weigh_by_hand(table, 4000) / p, 1.0))
     assert not agrees(mean_p_value(weigh_by_hand(table, 4000, after_the_move=True) / p, 1.0))
     assert not agrees(mean_p_value(weigh_by_hand(table, 4000, forgotten=0.1) / p, 1.0))

@@ -5,22 +5,25 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from ribp.kernels import enumerate_rows as kernel
 from ribp.testing.goodness import agrees, frequencies_p_value
-from tests.helpers.row_cases import FEATURES, ONES, ROWS, TABLE, THETA
+from tests.helpers.row_cases import (
+    DIMS,
+    FEATURES,
+    ONES,
+    ROWS,
+    SEEN,
+    TABLE,
+    THETA,
+    gaussian_log_likelihood,
+    poisson_log_likelihood,
+)
 
-DIMS = 5
 RNG = np.random.default_rng(8)
 A = RNG.gamma(1.0, 1.0, (FEATURES, DIMS))
 X = np.array([2.0, 0.0, 1.0, 4.0, 1.0])
-SEEN = {
-    "all": np.ones(DIMS, bool),
-    "most": np.array([1, 0, 1, 1, 1], bool),
-    "few": np.array([0, 0, 1, 0, 1], bool),
-    "none": np.zeros(DIMS, bool),
-}
 NONE_ON = {"no ones": np.array([0.0, *[-np.inf] * FEATURES])}
 ALL_ON = {"all ones": np.array([*[-np.inf] * FEATURES, -THETA.sum()])}
 TABLES = TABLE | NONE_ON | ALL_ON
@@ -71,24 +74,12 @@ def enumerate_gaussian(seen, table, x=X, seeds=SEED):
     return out
 
 
-def gaussian_log_likelihood(seen):
-    """Return the log-likelihood of ROWS, less that of no features."""
-    squares = ((X - ROWS @ A) ** 2)[:, seen].sum(axis=1)
-    return 0.5 * (squares[0] - squares)
-
-
 def enumerate_poisson(seen, table, offset, features=A):
     out = blank(1)
     kernel.poisson(
         SEED, X[None], seen[None], np.ascontiguousarray(features.T), offset, THETA, table, *out
     )
     return out
-
-
-def poisson_log_likelihood(seen, offset, features=A):
-    """Return sum_d x_d log r_d - r_d + offset_d of ROWS."""
-    rates = ROWS @ features + offset
-    return (xlogy(X, rates) - rates + offset)[:, seen].sum(axis=1)
 
 
 def check(out, log_likelihood, table):
@@ -109,7 +100,7 @@ def check(out, log_likelihood, table):
 @pytest.mark.parametrize("table", TABLES)
 def test_gaussian_rows(table, seen):
     out = enumerate_gaussian(SEEN[seen], TABLES[table])
-    check(out, gaussian_log_likelihood(SEEN[seen]), TABLES[table])
+    check(out, gaussian_log_likelihood(X, A, SEEN[seen]), TABLES[table])
 
 
 @pytest.mark.parametrize("background", [0.3, 0.0])
@@ -118,14 +109,14 @@ def test_gaussian_rows(table, seen):
 def test_poisson_rows(table, seen, background):
     offset = np.full(DIMS, background)
     out = enumerate_poisson(SEEN[seen], TABLES[table], offset)
-    check(out, poisson_log_likelihood(SEEN[seen], offset), TABLES[table])
+    check(out, poisson_log_likelihood(X, A, SEEN[seen], offset), TABLES[table])
 
 
 def test_poisson_rows_when_few_z_are_possible():
     features = np.zeros_like(A)
     features[[0, 1, 2, 2], [0, 2, 3, 4]] = 1.5  # x has counts in columns 0, 2, 3, 4
     offset = np.zeros(DIMS)
-    log_likelihood = poisson_log_likelihood(SEEN["all"], offset, features)
+    log_likelihood = poisson_log_likelihood(X, features, SEEN["all"], offset)
     assert (log_likelihood > -np.inf).sum() == 2
     out = enumerate_poisson(SEEN["all"], TABLE["interval"], offset, features)
     check(out, log_likelihood, TABLE["interval"])
@@ -177,6 +168,6 @@ def test_draws_have_the_law_of_z_given_x():
     _, _, sample = enumerate_gaussian(SEEN["few"], TABLE["interval"], seeds=seeds)
     counts = np.bincount(sample @ (1 << np.arange(FEATURES)), minlength=len(ROWS))
     prior = TABLE["interval"][ONES] + ROWS @ THETA
-    posterior = np.exp(prior + gaussian_log_likelihood(SEEN["few"]))
+    posterior = np.exp(prior + gaussian_log_likelihood(X, A, SEEN["few"]))
     assert agrees(frequencies_p_value(counts, posterior))
     assert not agrees(frequencies_p_value(counts, np.exp(prior)))

@@ -8,10 +8,12 @@ from ribp.kernels import rows_kept as kernel
 from ribp.kernels import whole_rows
 from ribp.kernels.choose import FAR, pick
 from tests.helpers.row_cases import (
+    DIMS,
     EXACT,
     FEATURES,
     ONES,
     ROWS,
+    SEEN,
     TABLE,
     THETA,
     after_flip,
@@ -23,18 +25,11 @@ from tests.helpers.row_cases import (
     step,
 )
 
-DIMS = 5
 RNG = np.random.default_rng(3)
 A = RNG.normal(0, 1, (FEATURES, DIMS))
 OFFSET = RNG.normal(0, 1, DIMS)
 NOISE = RNG.uniform(0.5, 2.0, DIMS)
 X = ROWS[5] @ A + OFFSET + NOISE * RNG.normal(size=DIMS)
-SEEN = {
-    "all": np.ones(DIMS, bool),
-    "most": np.array([1, 0, 1, 1, 1], bool),
-    "few": np.array([0, 0, 1, 0, 1], bool),
-    "none": np.zeros(DIMS, bool),
-}
 LOADINGS = np.ascontiguousarray((A / NOISE).T)
 COMMON = LOADINGS.T @ LOADINGS
 DIAGONAL = np.diag(COMMON).copy()

@@ -10,6 +10,7 @@ from scipy.special import xlogy
 from ribp.kernels import rows_poisson as kernel
 from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
 from tests.helpers.row_cases import (
+    DIMS,
     EXACT,
     FEATURES,
     ROWS,
@@ -24,7 +25,6 @@ from tests.helpers.row_cases import (
     step,
 )
 
-DIMS = 5
 RNG = np.random.default_rng(3)
 A = RNG.gamma(0.7, 2.0, (FEATURES, DIMS))
 LOADINGS = np.ascontiguousarray(A.T)

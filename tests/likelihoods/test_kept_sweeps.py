@@ -6,23 +6,15 @@ from scipy.special import logsumexp, xlogy
 
 import ribp
 from ribp.likelihoods import rows_kept
-from ribp.testing.exact import all_rows
 from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from tests.helpers import row_cases
+from tests.helpers.row_cases import BITS, DIMS, FEATURES, ONES, ROWS, SEEN, TABLE, THETA
 
-FEATURES, DIMS = 4, 5
-ROWS = all_rows(FEATURES)
-ONES = ROWS.sum(axis=1)
-CODE = 1 << np.arange(FEATURES)
-THETA = np.array([0.4, -0.8, 1.1, -0.2])
-LAWS = [
-    ribp.counts.table([0.1, 0.2, 0.3, 0.3, 0.1]),
-    ribp.counts.exactly(2),
-    ribp.counts.table([0.0, 0.4, 0.0, 0.6]),
-]
+LAWS = [row_cases.LAWS[name] for name in ("interval", "one count", "a hole")]
 LOG_F = np.array([law.log_probs(FEATURES) for law in LAWS])
-TABLES = LOG_F - ribp.log_esp(THETA)
+TABLES = np.array([TABLE[name] for name in ("interval", "one count", "a hole")])
 ALL_SEEN = np.zeros((0, 0), bool)
-PATTERNS = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 0, 0, 0]], bool)
+PATTERNS = np.array(list(SEEN.values()))
 
 
 class Gaussian:
@@ -97,7 +89,7 @@ def chains(model, patterns, n_each, n_sweeps, seed=0, **moves):
 def law_p_values(rows, which, pattern, model, patterns, tables=TABLES):
     for at, seen in enumerate(patterns):
         for law, probs in enumerate(posterior(model, seen, tables)):
-            states = (rows @ CODE)[(which == law) & (pattern == at)]
+            states = (rows @ BITS)[(which == law) & (pattern == at)]
             yield frequencies_p_value(np.bincount(states, minlength=len(ROWS)), probs)
 
 
@@ -289,7 +281,7 @@ def test_features_too_small_to_be_seen_leave_the_prior():
 def test_short_chains_without_the_compiler(model, patterns):
     rows, which, _, sums = chains(MODELS[model](0.0), patterns, 5, 6, whole=True)
     assert (TABLES[which, rows.sum(axis=1)] > -np.inf).all()
-    assert len(np.unique(rows @ CODE)) > 3
+    assert len(np.unique(rows @ BITS)) > 3
     if model == "Poisson":
         assert sums.rest.sum() == 0  # no offset, and all counts need a feature
 

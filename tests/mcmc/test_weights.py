@@ -12,6 +12,7 @@ from ribp.mcmc import weights
 from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import holds, is_caught, replicates
 from ribp.weight_priors import WEIGHT_PRIORS, WeakLimitPrior
+from tests.helpers.marks import every_prior
 
 pytestmark = pytest.mark.jit
 
@@ -25,8 +26,6 @@ ROWS = {
     "every row has both": ([3, 3], [0, 0, 3]),
 }
 GRID = np.linspace(-60.0, 40.0, 801)
-
-every_prior = pytest.mark.parametrize("name", WEIGHT_PRIORS)
 
 
 def log_prior_of_pairs(name):

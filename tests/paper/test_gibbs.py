@@ -11,13 +11,11 @@ from ribp.paper import gibbs as printed_gibbs
 from ribp.paper.rows import flip_matrix
 from ribp.testing import exact
 from ribp.testing.goodness import agrees, frequencies_p_value
+from tests.helpers.printed_cases import CODE, LAW, THETA
 
-THETA = np.array([0.8, 0.0, -0.4, -1.4, -2.2])
-LAW = counts.table([0.05, 0.5, 0.05, 0.2, 0.1, 0.1])
 A = np.random.default_rng(5).normal(size=(5, 3))
 NOISE = np.array([0.8, 1.5, 1.1])
 X = np.array([0.7, -0.4, 1.2])
-CODE = 1 << np.arange(5)
 N = 40_000
 
 

@@ -8,10 +8,7 @@ from ribp import counts
 from ribp.paper import rows as printed
 from ribp.testing import exact
 from ribp.testing.goodness import agrees, frequencies_p_value
-
-THETA = np.array([0.8, 0.0, -0.4, -1.4, -2.2])
-LAW = counts.table([0.05, 0.5, 0.05, 0.2, 0.1, 0.1])
-CODE = 1 << np.arange(5)
+from tests.helpers.printed_cases import CODE, LAW, THETA
 
 
 def p_value(rows, law=LAW, kind="mixture"):

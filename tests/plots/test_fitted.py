@@ -6,15 +6,14 @@ import pytest
 
 import ribp
 from ribp import plots
+from tests.helpers.clear_features import clear_features
+from tests.helpers.marks import short_of_convergence
 from tests.helpers.plot_cases import made
 
-# Chains are too short to be called converged, and say so.
-pytestmark = [pytest.mark.jit, pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")]
+pytestmark = [pytest.mark.jit, short_of_convergence]
 
 RNG = np.random.default_rng(3)
-ONES = RNG.integers(1, 3, size=60)
-TRUTH = np.array([RNG.permutation(np.arange(4) < k) for k in ONES], np.int8)
-X = TRUTH @ RNG.normal(0, 2, (4, 6)) + 0.3 * RNG.normal(size=(60, 6))
+ONES, TRUTH, _, X = clear_features(RNG, 60, 6)
 SHORT = {"n_chains": 2, "n_warmup": 30, "n_draws": 20, "progress": False, "random_state": 1}
 
 

@@ -14,10 +14,10 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.door import as_data
 from ribp.plots.reading import places
 from ribp.posterior.predictive_checks import Checked
-from tests.helpers.plot_cases import made, truth_of
+from tests.helpers.plot_cases import made, popular_rows, texts
 
 RNG = np.random.default_rng(0)
-TRUTH = truth_of(RNG, 40, 6, used=4)
+TRUTH = popular_rows(RNG, 40, 6, used=4)
 COMPONENTS = RNG.normal(0.0, 3.0, (6, 9))
 WORDS = [f"word {i}" for i in range(9)]
 
@@ -26,12 +26,6 @@ def drawn(axes):
     """Draw it, so that anything wrong with it shows, and return it."""
     np.ravel(axes)[0].figure.get_figure(root=True).draw_without_rendering()
     return axes
-
-
-def texts(axes):
-    """Return all texts of a figure."""
-    figure = np.ravel(axes)[0].figure
-    return " | ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from scipy.stats import hypergeom, rankdata
 
 from ribp import plots
 from ribp.plots.reading import rank_shares
-from tests.helpers.plot_cases import made, truth_of
+from tests.helpers.plot_cases import made, popular_rows
 
 RNG = np.random.default_rng(0)
-TRUTH = truth_of(RNG, 30, 5, used=4)
+TRUTH = popular_rows(RNG, 30, 5, used=4)
 COMPONENTS = RNG.normal(0.0, 3.0, (5, 4))
 
 

@@ -20,6 +20,7 @@ from tests.helpers.trees import (
     buffet_chains,
     log_joints,
     made_chains,
+    pool_of,
     shuffled,
     tree_of,
     truth_of,
@@ -58,7 +59,7 @@ def test_every_draw_comes_back(name, thin):
 
 def test_a_buffet_has_features_that_do_not_exist():
     model, chains = buffet_chains(0, truth_of(0, unused=0))
-    found = draws(tree_of(chains, model, log_joints(chains)), model.likelihood, None)
+    found = pool_of(chains, model)
     assert found.count_log_probs.shape == (40, 0, FEATURES + 1)
     absent = found.log_odds == -np.inf
     assert absent.any()

@@ -12,33 +12,21 @@ from ribp.counts.tables import mean_log_probs
 from ribp.errors import FitWarning, InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import with_missing
-from ribp.posterior.draws import draws
 from ribp.posterior.laws import laws_of_rows
 from ribp.posterior.new_rows import weigh_rows
 from ribp.symmetric import log_esp
-from tests.helpers.trees import (
-    FEATURES,
-    MODELS,
-    ROWS,
-    buffet_chains,
-    log_joints,
-    made_chains,
-    tree_of,
-    truth_of,
-)
+from tests.helpers.trees import FEATURES, MODELS, ROWS, buffet_chains, pool, pool_of, truth_of
 
 NEW = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [np.nan, 1.0, 5.0], [np.nan] * 3, [1.0, 0, 2]])
 DATA = with_missing(NEW)
 Z = np.array(list(product([0, 1], repeat=FEATURES)), np.int8)
 
 
-def pool(name, n_draws=3):
+def model_and_pool(name):
     if name == "buffet":
-        model, chains = buffet_chains(1, truth_of(1), n_draws)
-    else:
-        model, chains = made_chains(1, truth_of(1), n_draws=n_draws, model=MODELS[name])
-    tree = tree_of(chains, model, log_joints(chains))
-    return model, draws(tree, model.likelihood, getattr(model, "counts", None))
+        model, chains = buffet_chains(1, truth_of(1), 3)
+        return model, pool_of(chains, model)
+    return MODELS[name], pool(MODELS[name], 1, 3)
 
 
 def log_likelihoods(likelihood, given):
@@ -73,7 +61,7 @@ def expected(model, given, laws, which):
 
 @pytest.mark.parametrize("name", [*MODELS, "buffet"])
 def test_against_enumeration(name):
-    model, given = pool(name)
+    model, given = model_and_pool(name)
     which = np.arange(len(NEW)) % max(given.count_log_probs.shape[1], 1)
     found = weigh_rows(given, model.likelihood, DATA, which)
     laws = given.count_log_probs if given.count_log_probs.shape[1] else ()
@@ -87,7 +75,7 @@ def test_against_enumeration(name):
 
 @pytest.mark.parametrize("name", ["noise per column", "buffet"])
 def test_annealing_has_a_standard_error(name):
-    model, given = pool(name)
+    model, given = model_and_pool(name)
     which = np.zeros(len(NEW), np.int64)
     exact = weigh_rows(given, model.likelihood, DATA, which)
     found = weigh_rows(
@@ -102,7 +90,7 @@ def test_annealing_has_a_standard_error(name):
 
 
 def test_rows_do_not_depend_on_each_other_or_on_threads():
-    model, given = pool("noise per column")
+    model, given = model_and_pool("noise per column")
     which, order = np.zeros(len(NEW), np.int64), np.array([3, 1, 4, 0, 2])
     options = {"max_enumerated": 0, "n_particles": 4, "n_steps": 3}
     one = weigh_rows(given, model.likelihood, DATA, which, **options)
@@ -118,7 +106,7 @@ def test_rows_do_not_depend_on_each_other_or_on_threads():
 
 
 def test_laws_of_new_rows():
-    model, given = pool("learned")
+    model, given = model_and_pool("learned")
     fitted = model.counts
     asked = counts.by_row([counts.exactly(2), fitted.laws[0], counts.exactly(2), fitted.laws[1]])
     tables, which = laws_of_rows(fitted, given, asked, 4)
@@ -130,24 +118,24 @@ def test_laws_of_new_rows():
 
 
 def test_the_average_law_is_said_to_be_one():
-    model, given = pool("learned")
+    model, given = model_and_pool("learned")
     with pytest.warns(FitWarning, match="2 different count laws"):
         tables, which = laws_of_rows(model.counts, given, None, 3)
     mean = np.exp(given.count_log_probs).mean(axis=1)  # half of the rows each
     np.testing.assert_allclose(np.exp(tables[:, 0]), mean, atol=1e-14)
     assert which.tolist() == [0, 0, 0]
-    model, given = pool("noise per column")
+    model, given = model_and_pool("noise per column")
     tables, _ = laws_of_rows(model.counts, given, None, 3)  # one law: no warning
     np.testing.assert_allclose(np.exp(tables), np.exp(given.count_log_probs), atol=1e-14)
 
 
 def test_laws_that_cannot_be():
-    model, given = pool("noise per column")
+    model, given = model_and_pool("noise per column")
     with pytest.raises(InputError, match="possible with the 5 features"):
         laws_of_rows(model.counts, given, counts.exactly(9), 3)
     with pytest.raises(InputError, match="each of the 3 rows"):
         laws_of_rows(model.counts, given, [1, 2], 3)
-    _, given = pool("buffet")
+    _, given = model_and_pool("buffet")
     with pytest.raises(InputError, match="must be None"):
         laws_of_rows(None, given, counts.exactly(1), 3)
     tables, which = laws_of_rows(None, given, None, 3)
@@ -157,7 +145,7 @@ def test_laws_that_cannot_be():
 
 
 def test_probabilities_are_at_most_one():
-    model, given = pool("noise per column")
+    model, given = model_and_pool("noise per column")
     tables = np.full((1, FEATURES + 1), -np.inf)
     tables[0, -1] = 0.0  # every row has every feature, for sure
     found = weigh_rows(given, model.likelihood, DATA, np.zeros(len(NEW), np.int64), tables)

@@ -13,7 +13,6 @@ from ribp import RestrictedBernoulli, counts
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import Data, complete
-from ribp.posterior.draws import draws
 from ribp.posterior.predict import (
     decode,
     held_out_entries,
@@ -22,25 +21,10 @@ from ribp.posterior.predict import (
     posterior_predictive,
 )
 from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
-from tests.helpers.trees import (
-    DIMS,
-    FEATURES,
-    MODELS,
-    ROWS,
-    buffet_chains,
-    log_joints,
-    made_chains,
-    tree_of,
-    truth_of,
-)
+from tests.helpers.trees import DIMS, FEATURES, MODELS, ROWS, buffet_chains, pool, pool_of, truth_of
 
 EVERY = np.array(list(itertools.product([0, 1], repeat=4)), np.int8)
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
-
-
-def pool(model, seed=0, n_draws=10):
-    model, chains = made_chains(seed, truth_of(seed), n_draws=n_draws, model=model)
-    return draws(tree_of(chains, model, log_joints(chains)), model.likelihood, model.counts)
 
 
 # Decoding
@@ -131,7 +115,7 @@ def test_data_of_new_rows_are_those_of_their_draw():
 
 def test_new_rows_of_a_buffet_are_coins():
     model, chains = buffet_chains(0, truth_of(0, unused=0))
-    found = draws(tree_of(chains, model, log_joints(chains)), model.likelihood, None)
+    found = pool_of(chains, model)
     rows, _ = new_rows(np.random.default_rng(0), found, model.likelihood, np.zeros(4000, int))
     expected = np.mean(1.0 / (1.0 + np.exp(-found.log_odds)), axis=0)
     for column, p in zip(rows.T, expected, strict=True):

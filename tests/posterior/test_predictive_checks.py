@@ -5,19 +5,13 @@ import pytest
 from scipy import stats
 
 from ribp.likelihoods.base import Data, complete, with_missing
-from ribp.posterior.draws import draws
 from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
 from ribp.posterior.residuals import Seen, residuals, seen
 from ribp.testing.goodness import agrees
-from tests.helpers.trees import DIMS, MODELS, ROWS, log_joints, made_chains, tree_of, truth_of
+from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
 
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
 TESTS = 400
-
-
-def pool(model, n_draws=10):
-    model, chains = made_chains(0, truth_of(0), n_draws=n_draws, model=model)
-    return draws(tree_of(chains, model, log_joints(chains)), model.likelihood, model.counts)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +95,7 @@ def test_every_check_catches_its_fault(name):
 
 
 def test_data_of_the_model_pass_and_others_fail():
-    found, rng = pool(GAUSSIAN, 40), np.random.default_rng(0)
+    found, rng = pool(GAUSSIAN, n_draws=40), np.random.default_rng(0)
     given = found.parameters[0]
     same = found._replace(parameters=[given] * 80, rows=np.repeat(found.rows[:1], 80, axis=0))
     values = GAUSSIAN.likelihood.draw_data(rng, same.unpacked(0), given)
@@ -118,7 +112,7 @@ def test_data_of_the_model_pass_and_others_fail():
 @pytest.mark.parametrize("model", [GAUSSIAN, POISSON], ids=["gaussian", "poisson"])
 def test_little_to_look_at(model):
     """Nothing observed, constant columns, hardly a row: no check complains or breaks."""
-    found, rng = pool(model, 3), np.random.default_rng(0)
+    found, rng = pool(model, n_draws=3), np.random.default_rng(0)
     observed = np.ones((ROWS, DIMS), bool)
     observed[:, 0] = observed[4] = False
     empty = Data(np.zeros((ROWS, DIMS)), np.zeros((ROWS, DIMS), bool))
@@ -136,14 +130,7 @@ def test_units_do_not_matter():
     values = likelihood.draw_data(rng, found.unpacked(0), found.parameters[0])
     plain = checks(np.random.default_rng(0), found, likelihood, complete(values))
     units = 2.0 ** np.array([-90, 3, 60])[:DIMS]
-    parameters = [
-        p._replace(
-            features=p.features * units, background=p.background * units,
-            noise_scale=p.noise_scale * units,
-        )
-        for p in found.parameters
-    ]  # fmt: skip
-    scaled = found._replace(parameters=parameters)
+    scaled = in_units(found, units)
     other = checks(np.random.default_rng(0), scaled, likelihood, complete(values * units))
     for name, p in plain.p_values.items():
         np.testing.assert_array_equal(other.p_values[name], p)

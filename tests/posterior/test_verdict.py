@@ -17,6 +17,7 @@ from ribp.posterior.predictive_checks import NOISE, Checked
 from ribp.posterior.verdict import misfits, verdict
 from ribp.posterior.worth import Gain
 from ribp.results import Result
+from tests.helpers.clear_features import clear_features
 from tests.helpers.short_searches import shorten
 
 FINE = {name: Checked(1.0, size, 0) for name, size in NOISE.items()}
@@ -99,10 +100,8 @@ def test_judgements_are_read_back_or_refused():
 
 def table(seed=0, offset=0.0):
     rng = np.random.default_rng(seed)
-    k = rng.integers(1, 4, size=80)
-    rows = np.array([rng.permutation(np.arange(4) < n) for n in k])
-    x = rows @ rng.normal(0.0, 1.5, (4, 8)) + 0.4 * rng.normal(size=(80, 8))
-    return x + offset * rng.normal(size=8), counts.as_row_counts(k, 80)
+    made = clear_features(rng, 80, 8, most=3, size=1.5, noise=0.4)
+    return made.values + offset * rng.normal(size=8), counts.as_row_counts(made.counts, 80)
 
 
 def fitted(x, laws, seed=0, **options):

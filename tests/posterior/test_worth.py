@@ -9,30 +9,15 @@ from scipy.special import log_softmax
 
 from ribp.draws import pack_rows
 from ribp.likelihoods.base import Data, complete, with_missing
-from ribp.posterior.draws import draws
 from ribp.posterior.new_rows import laws_given
 from ribp.posterior.redrawn_rows import redrawn_rows
 from ribp.posterior.residuals import seen
 from ribp.posterior.worth import _chosen, _columns_alone, _spread, gain, gain_of
 from ribp.testing.goodness import agrees, frequencies_p_value
-from tests.helpers.trees import (
-    DIMS,
-    MODELS,
-    ROWS,
-    buffet_chains,
-    log_joints,
-    made_chains,
-    tree_of,
-    truth_of,
-)
+from tests.helpers.trees import DIMS, MODELS, ROWS, buffet_chains, in_units, pool, pool_of, truth_of
 
 MODEL = MODELS["noise per column"]
 POISSON = MODELS["counts"]
-
-
-def pool(model=MODEL, n_draws=10):
-    model, chains = made_chains(0, truth_of(0), n_draws=n_draws, model=model)
-    return draws(tree_of(chains, model, log_joints(chains)), model.likelihood, model.counts)
 
 
 def test_columns_alone_are_student_laws_of_the_other_entries():
@@ -89,7 +74,7 @@ def test_a_tenth_of_each_row_is_left_out():
 def test_rows_are_drawn_from_their_law(kind):
     """Many rows with the same data: how often each z is drawn, beside enumeration."""
     model = POISSON if kind == "poisson" else MODEL
-    found, rng, n = pool(model, 2), np.random.default_rng(4), 4000
+    found, rng, n = pool(model, n_draws=2), np.random.default_rng(4), 4000
     laws, size = found.count_log_probs[0, 0], found.log_odds.shape[1]
     given = found.parameters[0]
     if kind != "poisson":  # rows that differ
@@ -122,26 +107,19 @@ def test_rows_are_drawn_from_their_law(kind):
 
 
 def test_units_do_not_matter():
-    found, rng = pool(), np.random.default_rng(3)
+    found, rng = pool(MODEL), np.random.default_rng(3)
     values = MODEL.likelihood.draw_data(rng, found.unpacked(0), found.parameters[0])
     which = np.zeros(ROWS, np.int64)
     plain = gain(np.random.default_rng(0), found, MODEL.likelihood, complete(values), which)
     units = 2.0 ** np.array([-90, 3, 60])[:DIMS]
-    parameters = [
-        p._replace(
-            features=p.features * units, background=p.background * units,
-            noise_scale=p.noise_scale * units,
-        )
-        for p in found.parameters
-    ]  # fmt: skip
-    scaled = found._replace(parameters=parameters)
+    scaled = in_units(found, units)
     data = complete(values * units)
     assert gain(np.random.default_rng(0), scaled, MODEL.likelihood, data, which) == plain
 
 
 def test_a_buffet_and_missing_entries():
     model, chains = buffet_chains(0, truth_of(0, unused=0))
-    found = draws(tree_of(chains, model, log_joints(chains)), model.likelihood, None)
+    found = pool_of(chains, model)
     rng = np.random.default_rng(0)
     values = model.likelihood.draw_data(rng, found.unpacked(0), found.parameters[0])
     values[rng.random(values.shape) < 0.2] = np.nan

@@ -13,8 +13,8 @@ from ribp.posterior.verdict import QUESTIONS
 from ribp.report import Fit, page, write_report
 from ribp.report.elements import Html, table, tag
 from ribp.report.words import _ADVICE, advice, in_words
-from tests.helpers.plot_cases import made, truth_of
-from tests.plots.test_harsh_results import CASES
+from tests.helpers.harsh_results import CASES
+from tests.helpers.plot_cases import made, popular_rows
 
 RNG = np.random.default_rng(1)
 
@@ -101,7 +101,7 @@ def test_every_result_has_a_page(name):
 
 def test_names_are_shown_as_they_are_written_and_nothing_is_injected():
     names = [f"<b>row {n}</b>" for n in range(20)]
-    truth = truth_of(RNG, 20, 3)
+    truth = popular_rows(RNG, 20, 3)
     result = made(truth, RNG.normal(0.0, 3.0, (3, 4)), dim_names=list("<>&$"), row_names=names)
     evil = "<script>alert(1)</script>"
     fit = Fit(
@@ -114,7 +114,7 @@ def test_names_are_shown_as_they_are_written_and_nothing_is_injected():
 
 
 def test_without_rows_no_name_or_number_of_a_row_is_on_the_page():
-    truth = truth_of(RNG, 12, 3)
+    truth = popular_rows(RNG, 12, 3)
     names = [f"patient-{n}" for n in range(12)]
     result = made(truth, RNG.normal(0.0, 3.0, (3, 5)), row_names=names)
     shown = read(Fit(result, "d", data_of(result)))
@@ -142,7 +142,7 @@ def test_examples_are_rows_that_surely_have_the_feature_and_little_else():
 
 
 def test_numbers_on_the_page_are_those_of_the_result():
-    truth = truth_of(RNG, 30, 4)
+    truth = popular_rows(RNG, 30, 4)
     result = made(truth, RNG.normal(0.0, 3.0, (4, 6)))
     data, hidden = data_of(result), RNG.random((30, 6)) < 0.1
     seen = as_data(np.where(hidden, np.nan, data.values))
@@ -185,7 +185,7 @@ def test_the_box_shows_three_answers_with_their_reasons():
 
 
 def test_checks_are_shown_with_their_numbers():
-    truth = truth_of(RNG, 30, 4)
+    truth = popular_rows(RNG, 30, 4)
     result = made(truth, RNG.normal(0.0, 3.0, (4, 6)), dim_names=[f"c{n}" for n in range(6)])
     data = data_of(result)
     found = result.judged(data.rows)

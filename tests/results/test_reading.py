@@ -15,25 +15,17 @@ from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import with_missing
 from ribp.model import Model
 from ribp.results import Result
+from ribp.testing.recovery import f1
+from tests.helpers.clear_features import clear_features
 
 pytestmark = pytest.mark.jit
 
 RNG = np.random.default_rng(2)
-ONES = RNG.integers(1, 3, size=50)
-TRUTH = np.array([RNG.permutation(np.arange(4) < k) for k in ONES], np.int8)
-X = TRUTH @ RNG.normal(0, 2, (4, 10)) + 0.3 * RNG.normal(size=(50, 10))
+ONES, TRUTH, _, X = clear_features(RNG, 50, 10)
 HOLES = RNG.random(X.shape) < 0.05
 DATA = with_missing(np.where(HOLES, np.nan, X))
 LAWS = counts.as_row_counts(ONES, 50)
 SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 40, "thin": 2, "progress": False, "seed": 5}
-
-
-def matched(rows):
-    """Return the share of the entries of the truth that rows get right, features matched."""
-    from scipy.optimize import linear_sum_assignment
-
-    both = rows.T.astype(float) @ TRUTH
-    return 2 * both[linear_sum_assignment(-both)].sum() / (rows.sum() + TRUTH.sum())
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +47,7 @@ def test_rows_that_were_seen_are_found_again(result):
     np.testing.assert_allclose(given.probs.sum(axis=1), ONES, atol=1e-9)
     rows = result.decode(DATA, ONES)
     assert (rows.sum(axis=1) == ONES).all()
-    assert matched(rows) > 0.98
+    assert f1(rows, TRUTH) > 0.98
     np.testing.assert_allclose(given.probs, result.draws().row_probs(), atol=0.5)
     np.testing.assert_array_equal(result.decode(DATA.rows(slice(3, 5)), ONES[3:5]), rows[3:5])
 

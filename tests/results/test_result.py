@@ -11,7 +11,7 @@ import pytest
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.errors import InputError, Notice, StorageError
 from ribp.results import Result
-from tests.helpers.result_cases import MODELS, settings_of, tree_of
+from tests.helpers.result_cases import MODELS, prior_tree, settings_of
 
 # ArviZ divides by the variance of what never changes.
 quiet = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
@@ -20,7 +20,7 @@ quiet = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarn
 @pytest.mark.parametrize("name", MODELS)
 def test_the_model_comes_back(name):
     model = MODELS[name]
-    found = Result(tree_of(name)).model
+    found = Result(prior_tree(name)).model
     assert type(found) is type(model)
     for key, value in vars(model).items():
         assert getattr(found, key) == value
@@ -28,7 +28,7 @@ def test_the_model_comes_back(name):
 
 
 def test_save_and_load(tmp_path):
-    result, path = Result(tree_of()), tmp_path / "result.nc"
+    result, path = Result(prior_tree()), tmp_path / "result.nc"
     result.save(path)
     assert Result.load(path) == result
     with pytest.raises(StorageError, match="is there already"):
@@ -37,7 +37,7 @@ def test_save_and_load(tmp_path):
 
 
 def test_results_of_different_times_are_equal():
-    early, late = tree_of(), tree_of()
+    early, late = prior_tree(), prior_tree()
     late.attrs["created"] = "2099-01-01T00:00:00+00:00"
     assert Result(early) == Result(late)
     assert late.attrs["created"].startswith("2099")
@@ -46,22 +46,24 @@ def test_results_of_different_times_are_equal():
 @pytest.mark.parametrize("ask", ["sample", "posterior_predictive"])
 def test_more_than_memory_holds_is_refused(ask):
     with pytest.raises(InputError, match=r"n_\w+ must be at most \d+ .* memory.*got 1000000000000"):
-        getattr(Result(tree_of()), ask)(np.random.default_rng(0), 10**12)
+        getattr(Result(prior_tree()), ask)(np.random.default_rng(0), 10**12)
 
 
 def test_what_it_knows():
-    result = Result(tree_of(n_chains=3, interrupted=True, warnings=[Notice("look", "Look out.")]))
+    result = Result(
+        prior_tree(n_chains=3, interrupted=True, warnings=[Notice("look", "Look out.")])
+    )
     assert (result.n_chains, result.n_draws, result.interrupted) == (3, 7, True)
     assert result.warnings == [Notice("look", "Look out.")]
     assert result.settings == settings_of(MODELS["noise per column"], n_chains=3)
-    assert result != Result(tree_of(n_chains=3, seed=2))
+    assert result != Result(prior_tree(n_chains=3, seed=2))
     assert result != 3
     with pytest.raises(TypeError):
         hash(result)
 
 
 def test_a_tree_of_something_else_is_refused():
-    tree = tree_of()
+    tree = prior_tree()
     del tree["laws"]
     with pytest.raises(InputError, match="the group laws is missing"):
         Result(tree)
@@ -72,7 +74,7 @@ def test_a_tree_of_something_else_is_refused():
 def test_display(name, n_warnings):
     texts = [f"Number {n}\nof something long: " + "x" * 90 for n in range(n_warnings)]
     warnings = [Notice("n", text) for text in texts]
-    result = Result(tree_of(name, n_chains=3, interrupted=n_warnings > 0, warnings=warnings))
+    result = Result(prior_tree(name, n_chains=3, interrupted=n_warnings > 0, warnings=warnings))
     lines = repr(result).split("\n")
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 80
@@ -88,14 +90,15 @@ def test_display(name, n_warnings):
 
 
 def test_display_of_a_single_draw():
-    assert "nan log joint" in repr(Result(tree_of(n_chains=1, n_draws=1)))
+    assert "nan log joint" in repr(Result(prior_tree(n_chains=1, n_draws=1)))
 
 
 @quiet
 @pytest.mark.parametrize("name", ["noise per column", "shared noise", "counts", "buffet"])
 def test_arviz_gets_all_draws(name):
-    az = pytest.importorskip("arviz")
-    result = Result(tree_of(name, n_chains=2, n_draws=30, row_names=list("abcdef")))
+    import arviz as az
+
+    result = Result(prior_tree(name, n_chains=2, n_draws=30, row_names=list("abcdef")))
     found, posterior = result.to_arviz(), result.tree["posterior"].to_dataset()
     np.testing.assert_array_equal(found["sample_stats"]["lp"], posterior["log_joint"])
     for key in set(posterior.data_vars) - {"count_log_probs"}:
@@ -112,8 +115,9 @@ def test_arviz_gets_all_draws(name):
 
 @quiet
 def test_arviz_gets_the_log_likelihood_of_kept_draws():
-    az = pytest.importorskip("arviz")
-    result = Result(tree_of(n_chains=4, n_draws=200, thin=2, row_names=list("abcdef")))
+    import arviz as az
+
+    result = Result(prior_tree(n_chains=4, n_draws=200, thin=2, row_names=list("abcdef")))
     rng = np.random.default_rng(1)
     values = rng.uniform(-3.1, -3.0, (4, 100, 6))
     found = result.to_arviz(values)
@@ -138,7 +142,7 @@ def test_each_arviz_is_called_in_its_own_way(monkeypatch, version):
         __version__=version, from_dict=lambda *args, **kwargs: calls.append((args, kwargs))
     )
     monkeypatch.setitem(sys.modules, "arviz", fake)
-    Result(tree_of()).to_arviz(np.zeros((2, 4, 6)))
+    Result(prior_tree()).to_arviz(np.zeros((2, 4, 6)))
     ((args, kwargs),) = calls
     groups = {"posterior", "sample_stats", "log_likelihood"}
     if version.startswith("0"):
@@ -152,9 +156,8 @@ def test_each_arviz_is_called_in_its_own_way(monkeypatch, version):
 
 
 def test_a_log_likelihood_of_other_draws_is_refused():
-    pytest.importorskip("arviz")
     with pytest.raises(InputError, match=r"\(2, 4, 6\), but got shape \(2, 7, 6\)"):
-        Result(tree_of()).to_arviz(np.zeros((2, 7, 6)))
+        Result(prior_tree()).to_arviz(np.zeros((2, 7, 6)))
 
 
 def test_without_arviz_the_extra_is_named(monkeypatch):
@@ -167,4 +170,4 @@ def test_without_arviz_the_extra_is_named(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", fail)
     with pytest.raises(ImportError, match=r"pip install 'ribp\[arviz\]'"):
-        Result(tree_of()).to_arviz()
+        Result(prior_tree()).to_arviz()

@@ -22,7 +22,7 @@ from ribp.results.schema import problem
 from ribp.results.store import _in_memory
 from ribp.testing.goodness import n_seeds
 from tests.helpers import ROOT
-from tests.helpers.result_cases import DIMS, MODELS, ROWS, tree_of
+from tests.helpers.result_cases import DIMS, MODELS, ROWS, prior_tree
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def path(tmp_path):
 
 @pytest.fixture(scope="module")
 def original():
-    return tree_of()
+    return prior_tree()
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,9 @@ def refused(path, *words):
 @pytest.mark.parametrize("name", MODELS)
 def test_round_trip(path, name):
     names = {"row_names": list("abcdéf"), "dim_names": ["", "x" * 300, "漢"]}
-    tree = tree_of(name, n_warmup=len(name) % 2, warnings=[Notice("a", "naïve\0 \udc80")], **names)
+    tree = prior_tree(
+        name, n_warmup=len(name) % 2, warnings=[Notice("a", "naïve\0 \udc80")], **names
+    )
     save(tree, path)
     found = load(path)
     assert found.identical(tree)
@@ -85,7 +87,7 @@ def test_what_was_loaded_can_be_saved(saved, original):
 )
 def test_round_trip_of_any_size(tmp_path_factory, name, n_chains, row_names, **sizes):
     path = tmp_path_factory.mktemp("any") / "result.nc"
-    tree = tree_of(name, n_chains=n_chains, row_names=row_names, **sizes)
+    tree = prior_tree(name, n_chains=n_chains, row_names=row_names, **sizes)
     save(tree, path)
     assert load(path).identical(tree)
 
@@ -99,7 +101,7 @@ def test_texts_that_were_read_as_objects_become_texts():
 
 
 def test_long_settings_are_no_problem(path):
-    tree = tree_of(warnings=[Notice("w", "w" * 200_000)])
+    tree = prior_tree(warnings=[Notice("w", "w" * 200_000)])
     save(tree, path)
     assert load(path).identical(tree)
 
@@ -114,7 +116,7 @@ def test_nothing_is_left_of_the_file_after_loading(saved):
 
 
 def test_an_existing_file_is_only_replaced_if_asked(saved, content):
-    other = tree_of(seed=2)
+    other = prior_tree(seed=2)
     with pytest.raises(StorageError, match=r"is there already\. Pass overwrite=True"):
         save(other, saved)
     assert saved.read_bytes() == content
@@ -125,11 +127,11 @@ def test_an_existing_file_is_only_replaced_if_asked(saved, content):
 
 def test_places_where_nothing_can_be_written(path, tmp_path):
     with pytest.raises(StorageError, match=r"there is no such folder\. Create"):
-        save(tree_of(), tmp_path / "none" / "result.nc")
+        save(prior_tree(), tmp_path / "none" / "result.nc")
     with pytest.raises(StorageError, match="is a folder"):
-        save(tree_of(), tmp_path)
+        save(prior_tree(), tmp_path)
     with pytest.raises(StorageError, match="cannot be written: File name too long"):
-        save(tree_of(), tmp_path / ("x" * 300))
+        save(prior_tree(), tmp_path / ("x" * 300))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_a_failed_write_leaves_what_was_there(saved, content, monkeypatch, numbe
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(StorageError, match=remedy) as caught:
-        save(tree_of(seed=2), saved, overwrite=True)
+        save(prior_tree(seed=2), saved, overwrite=True)
     assert os.strerror(number) in str(caught.value)
     assert saved.read_bytes() == content
     assert os.listdir(saved.parent) == [saved.name]
@@ -156,10 +158,10 @@ def test_a_failed_write_leaves_what_was_there(saved, content, monkeypatch, numbe
 
 FULL = """
 import resource, sys
-from tests.helpers.result_cases import tree_of
+from tests.helpers.result_cases import prior_tree
 from ribp.errors import StorageError
 from ribp.results import save
-tree = tree_of(n_draws=50)
+tree = prior_tree(n_draws=50)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
     save(tree, sys.argv[1])
@@ -402,22 +404,22 @@ def test_a_file_larger_than_memory_is_refused(saved, monkeypatch):
 def test_a_text_that_holds_code_stays_a_text(path, tmp_path):
     marker = tmp_path / "marker"
     code = f"__import__('pathlib').Path({str(marker)!r}).touch()"
-    tree = tree_of(warnings=[Notice(code, code)], dim_names=[code] * DIMS)
+    tree = prior_tree(warnings=[Notice(code, code)], dim_names=[code] * DIMS)
     save(tree, path)
     assert load(path).identical(tree)
     assert not marker.exists()
 
 
 def test_objects_are_not_saved(path):
-    tree = tree_of()
+    tree = prior_tree()
     tree["posterior"] = tree["posterior"].to_dataset().assign(mine=("x", np.array([{}, {}])))
     with pytest.raises(InputError, match="/posterior/mine of type object"):
         save(tree, path)
-    tree = tree_of()
+    tree = prior_tree()
     tree.attrs["mine"] = {}
     with pytest.raises(InputError, match="the attribute mine of /, a dict"):
         save(tree, path)
-    tree = tree_of()
+    tree = prior_tree()
     del tree["warmup"]
     with pytest.raises(InputError, match="the group warmup is missing"):
         save(tree, path)
@@ -425,7 +427,7 @@ def test_objects_are_not_saved(path):
 
 
 def test_variables_of_the_user_are_kept(path):
-    tree = tree_of()
+    tree = prior_tree()
     tree["posterior"] = tree["posterior"].to_dataset().assign(mine=("x", [1.5, np.nan]), one=3)
     save(tree, path)
     assert load(path).identical(tree)

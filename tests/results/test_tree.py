@@ -15,8 +15,8 @@ from tests.helpers.result_cases import (
     ROWS,
     chain_of,
     law_of_row,
+    prior_tree,
     settings_of,
-    tree_of,
 )
 
 
@@ -79,7 +79,7 @@ def assert_padded(found, value, fill):
 
 
 def test_types_and_attributes():
-    tree = tree_of("shared noise", warnings=[Notice("a", "naïve")], interrupted=True)
+    tree = prior_tree("shared noise", warnings=[Notice("a", "naïve")], interrupted=True)
     kinds = {str(name): v.dtype for g in tree.children.values() for name, v in g.data_vars.items()}
     assert kinds.pop("rows") == np.uint8
     assert kinds.pop("active") == np.bool_
@@ -122,20 +122,20 @@ def test_chains_are_cut_to_the_shortest_and_empty_ones_left_out():
 
 
 def test_a_buffet_without_any_feature():
-    tree = tree_of("empty buffet")
+    tree = prior_tree("empty buffet")
     assert tree["features"].sizes["feature"] == tree["features"].sizes["byte"] == 0
     assert (tree["posterior"]["count_histogram"] == ROWS).all()
     assert not tree["laws"].data_vars
 
 
 def test_names():
-    tree = tree_of(dim_names=["a", "é", "c\0\udc80"], row_names=range(10, 10 + ROWS))
+    tree = prior_tree(dim_names=["a", "é", "c\0\udc80"], row_names=range(10, 10 + ROWS))
     assert tree["features"]["dim"].to_numpy().tolist() == ["a", "é", "c\ufffd?"]
     assert tree["posterior"]["dim"].dtype.kind == "U"
     assert tree["laws"]["row"].to_numpy().tolist() == list(range(10, 10 + ROWS))
-    assert tree_of()["features"]["row"].to_numpy().tolist() == list(range(ROWS))
+    assert prior_tree()["features"]["row"].to_numpy().tolist() == list(range(ROWS))
     with pytest.raises(InputError, match="dim_names must be 3 names"):
-        tree_of(dim_names=["a"])
+        prior_tree(dim_names=["a"])
 
 
 def changed(**changes):

@@ -13,29 +13,25 @@ import pytest
 from ribp.errors import StorageError
 from ribp.likelihoods.base import with_missing
 from ribp.running import checkpoint as module
-from ribp.running import run as running
-from ribp.running.chain import new_chains
 from ribp.running.checkpoint import Checkpoint, digest
 from ribp.running.files import read_arrays, write_atomically
-from ribp.running.progress import Progress
-from ribp.running.samplers import sampler
-from tests.helpers.running_cases import NAMES, SAMPLED, SHORT, assert_same_draws, case, run
+from tests.helpers.running_cases import (
+    NAMES,
+    SAMPLED,
+    SHORT,
+    Heard,
+    read_back,
+    run,
+    save_often,
+)
+from tests.helpers.same_bits import assert_same_chains
 
 pytestmark = [pytest.mark.jit, pytest.mark.usefixtures("short_searches")]
 
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
-    monkeypatch.setattr(running, "CHECKPOINT_SWEEPS", 1)
-    monkeypatch.setattr(running, "CHECKPOINT_SECONDS", 0.0)
-
-
-def read(folder, name, plan):
-    method, model, _ = case(name)
-    chains = new_chains(plan)
-    for chain in chains:
-        folder.read(chain, sampler(method, model))
-    return chains
+    save_often(monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +43,12 @@ def test_a_chain_read_back_goes_on_as_if_never_stopped(name, at, tmp_path):
     part = replace(SHORT, n_warmup=min(at, 6), n_draws=max(at - 6, 0))
     run(name, part, checkpoint=folder)
     if at < 6:  # what was warm-up then is warm-up still
-        assert len(read(folder, name, part)[0].draws.warmup) == at
-    resumed, _ = run(name, SHORT, read(Checkpoint(tmp_path), name, SHORT), Checkpoint(tmp_path))
+        assert len(read_back(folder, name, part)[0].draws.warmup) == at
+    resumed, _ = run(
+        name, SHORT, read_back(Checkpoint(tmp_path), name, SHORT), Checkpoint(tmp_path)
+    )
     for one, other in zip(whole, resumed, strict=True):
-        assert_same_draws(one, other)
+        assert_same_chains(one, other)
         assert one.log_joint == other.log_joint
 
 
@@ -58,9 +56,9 @@ def test_more_draws_than_first_asked(tmp_path):
     longer = replace(SHORT, n_draws=12)
     whole, _ = run("gibbs", longer)
     run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path))
-    resumed, _ = run("gibbs", longer, read(Checkpoint(tmp_path), "gibbs", longer))
+    resumed, _ = run("gibbs", longer, read_back(Checkpoint(tmp_path), "gibbs", longer))
     for one, other in zip(whole, resumed, strict=True):
-        assert_same_draws(one, other)
+        assert_same_chains(one, other)
 
 
 def test_jobs_do_not_matter():
@@ -68,11 +66,11 @@ def test_jobs_do_not_matter():
     two, _ = run("gibbs", SHORT, n_jobs=2)
     other, _ = run("gibbs", replace(SHORT, seed=(3, 5)))
     for first, second in zip(one, two, strict=True):
-        assert_same_draws(first, second)
+        assert_same_chains(first, second)
     with pytest.raises(AssertionError):
-        assert_same_draws(one[0], other[0])
+        assert_same_chains(one[0], other[0])
     with pytest.raises(AssertionError):
-        assert_same_draws(one[0], one[1])
+        assert_same_chains(one[0], one[1])
 
 
 def test_a_file_is_whole_or_absent(tmp_path):
@@ -96,24 +94,13 @@ def full_disk(path, write):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-class Heard(Progress):
-    """Keeps what was said."""
-
-    def __init__(self, n_chains):
-        super().__init__(n_chains)
-        self.said = []
-
-    def say(self, text):
-        self.said.append(text)
-
-
 def test_a_full_disk_does_not_stop_a_chain(tmp_path, monkeypatch):
     whole, _ = run("gibbs", SHORT)
     monkeypatch.setattr(module, "write_atomically", full_disk)
     heard = Heard(2)
     chains, ended = run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path), progress=heard)
     for one, other in zip(whole, chains, strict=True):
-        assert_same_draws(one, other)
+        assert_same_chains(one, other)
     assert len(heard.said) == 2  # once for each chain, not at every sweep
     assert "No space left" in heard.said[0]
     assert len(ended.warnings) == 2
@@ -132,8 +119,8 @@ def test_a_disk_that_was_full_for_a_while_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "write_atomically", sometimes)
     whole, ended = run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path), n_jobs=1)
     assert ended.warnings == []
-    for one, other in zip(whole, read(Checkpoint(tmp_path), "gibbs", SHORT), strict=True):
-        assert_same_draws(one, other)
+    for one, other in zip(whole, read_back(Checkpoint(tmp_path), "gibbs", SHORT), strict=True):
+        assert_same_chains(one, other)
 
 
 def test_folders_that_cannot_be_used(tmp_path):
@@ -188,10 +175,10 @@ def test_damaged_files_are_named(tmp_path, file, how):
     run("gibbs", SHORT, checkpoint=Checkpoint(tmp_path))
     damage(tmp_path / file, how)
     if (file, how) == ("chain-0.npz", "missing"):  # as if it had never been written
-        assert read(Checkpoint(tmp_path), "gibbs", SHORT)[0].state is None
+        assert read_back(Checkpoint(tmp_path), "gibbs", SHORT)[0].state is None
         return
     with pytest.raises(StorageError, match="chain-0"):
-        read(Checkpoint(tmp_path), "gibbs", SHORT)
+        read_back(Checkpoint(tmp_path), "gibbs", SHORT)
 
 
 def test_data_have_a_fingerprint():
@@ -239,4 +226,4 @@ def test_a_state_of_another_model_is_refused(tmp_path):
     arrays["state.count_log_probs"] = arrays["state.count_log_probs"][:0]
     np.savez(path, **arrays)
     with pytest.raises(StorageError, match="chain-0"):
-        read(Checkpoint(tmp_path), "gibbs", SHORT)
+        read_back(Checkpoint(tmp_path), "gibbs", SHORT)

@@ -28,37 +28,27 @@ from ribp.running.progress import (
     progress,
 )
 from ribp.running.samplers import sampler
-from tests.helpers.running_cases import SHORT, assert_same_draws, case, run
+from tests.helpers.running_cases import SHORT, Heard, case, run
+from tests.helpers.same_bits import assert_same_chains
 
-pytestmark = pytest.mark.jit
-
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard():
-    """A process started in the background ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = [pytest.mark.jit, pytest.mark.usefixtures("ctrl_c_is_heard")]
 
 
 LONG = replace(SHORT, n_warmup=3, n_draws=10**6)
 
 
-class Interrupter(Progress):
+class Interrupter(Heard):
     """Presses Ctrl-C when a chain has made some draws."""
 
     def __init__(self, n_chains, when):
         super().__init__(n_chains)
-        self.when, self.pressed, self.said = when, None, []
+        self.when, self.pressed = when, None
 
     def show(self, event):
         if self.pressed is None and self.when(event):
             self.pressed = event.chain
             signal.raise_signal(signal.SIGINT)
             time.sleep(1.0)  # the main thread looks up five times a second
-
-    def say(self, text):
-        self.said.append(text)
 
 
 def test_ctrl_c_ends_after_a_sweep():
@@ -68,7 +58,7 @@ def test_ctrl_c_ends_after_a_sweep():
     assert shown.said == ["stopping after this sweep"]
     assert 0 < len(chains[0].draws.posterior) < 10**6
     same, _ = run("gibbs", replace(LONG, n_draws=len(chains[0].draws.posterior)))
-    assert_same_draws(chains[0], same[0])
+    assert_same_chains(chains[0], same[0])
 
 
 def test_ctrl_c_during_the_search():

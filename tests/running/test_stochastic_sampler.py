@@ -6,15 +6,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ribp.running import run as running
-from ribp.running.chain import new_chains
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import estimate
 from ribp.running.samplers import sampler
 from ribp.running.variational_samplers import METHODS
 from ribp.variational import stochastic
 from ribp.variational.stochastic import Plan
-from tests.helpers.running_cases import SHORT, assert_same_draws, case, run
+from tests.helpers.running_cases import SHORT, case, read_back, run, save_often
+from tests.helpers.same_bits import assert_same_chains
 
 pytestmark = pytest.mark.jit
 PASSES = 5
@@ -31,28 +30,19 @@ def _small_batches(monkeypatch):
     monkeypatch.setattr(stochastic, "_SHARE", 3)
 
 
-def read(folder, plan):
-    method, model, _ = case("stochastic")
-    chains = new_chains(plan)
-    for chain in chains:
-        Checkpoint(folder).read(chain, sampler(method, model))
-    return chains
-
-
 @pytest.mark.parametrize("at", [0, 4, PASSES, 9])
 def test_a_chain_goes_on_from_any_iteration(at, tmp_path, monkeypatch):
     """Before its first pass, between passes, when it has come to rest, and among its draws."""
-    monkeypatch.setattr(running, "CHECKPOINT_SWEEPS", 1)
-    monkeypatch.setattr(running, "CHECKPOINT_SECONDS", 0.0)
+    save_often(monkeypatch)
     plan = replace(SHORT, n_chains=1)
     (whole,), _ = run("stochastic", plan)
     part = replace(plan, n_warmup=min(at, plan.n_warmup), n_draws=max(at - plan.n_warmup, 0))
     run("stochastic", part, checkpoint=Checkpoint(tmp_path))
-    (begun,) = read(tmp_path, plan)
+    (begun,) = read_back(Checkpoint(tmp_path), "stochastic", plan)
     assert begun.n_sweeps == at
     assert begun.state.q.at_rest == (at >= PASSES)
     (resumed,), _ = run("stochastic", plan, [begun])
-    assert_same_draws(whole, resumed)
+    assert_same_chains(whole, resumed)
 
 
 def test_draws_at_rest_have_one_bound_and_obey_their_laws():

@@ -1,21 +1,38 @@
-"""Searches that take no time: on few rows, with few steps."""
+"""What tests of many rows share."""
 
+import numpy as np
 import pytest
 
-from ribp.mcmc import sampled_start
-from ribp.mcmc.start import Schedule, best_start
-
-QUICK = Schedule(steps=5, steps_alone=10, growing_sweeps=3, heats=(None,))
-
-
-def quick_start(rng, model, data, n_starts=1, **options):
-    return best_start(rng, model, data, 1, **options, schedule=QUICK)
+from tests.helpers.scale_cases import features
+from tests.helpers.short_searches import shorten_on_few_rows
 
 
 @pytest.fixture
 def few(monkeypatch):
     """Make a search on few rows, and a short one."""
-    monkeypatch.setattr(sampled_start, "SAMPLE", 150)
-    modules = ("mcmc.sampled_start", "mcmc.capacity", "running.samplers", "scale.sampler")
-    for module in (*modules, "variational.structured"):
-        monkeypatch.setattr(f"ribp.{module}.best_start", quick_start)
+    shorten_on_few_rows(monkeypatch.setattr)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write rows with missing entries."""
+    np.save(tmp_path / "data.npy", features(share=0.1)[0])
+    return tmp_path / "data.npy"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Give a cluster of three workers."""
+    from tests.helpers.dask_cases import local_cluster
+
+    with local_cluster(3) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster):
+    import distributed
+
+    with distributed.Client(cluster) as found:
+        found.wait_for_workers(3)
+        yield found

@@ -1,13 +1,13 @@
 """Shards on a Dask cluster of real processes: same bits, and what happens when things go wrong."""
 
-import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
 
+import dask.array as da
+import distributed
 import numpy as np
 import pytest
 
@@ -16,105 +16,61 @@ from ribp import counts
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
+from ribp.scale import dask_runner
 from ribp.scale import fit as scale_fit
+from ribp.scale.cluster import connect, versions
+from ribp.scale.dask_runner import DaskKeeper
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import FileSource, npy_source
-from tests.helpers import ROOT
-from tests.helpers.scale_cases import ROWS, assert_same_draws, features
-from tests.scale.test_same_bits import assert_same, in_memory, in_shards
+from tests.helpers.dask_cases import ON_DASK, UNEVEN, deadly, keeper_on, local_cluster
+from tests.helpers.same_bits import assert_same_results, assert_same_states
+from tests.helpers.scale_cases import ROWS, features, in_memory, in_shards, kill_driver
 
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-
-from ribp.scale import dask_runner  # noqa: E402
-from ribp.scale.cluster import connect, versions  # noqa: E402
-from ribp.scale.dask_runner import DaskKeeper  # noqa: E402
-
-pytestmark = [
-    pytest.mark.jit,
-    pytest.mark.filterwarnings("ignore"),  # of Dask, when processes die or ports are taken
-]
-UNEVEN = ((1000, 2500, 5500), (3, 1))
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Give a cluster of three workers."""
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as found:
-        yield found
-
-
-@pytest.fixture
-def client(cluster):
-    with distributed.Client(cluster) as found:
-        found.wait_for_workers(3)
-        yield found
+pytestmark = ON_DASK
 
 
 @pytest.mark.parametrize("n_shards", [1, 3])
 @pytest.mark.parametrize("name", ["background, missing", "counts, missing"])
 def test_shards_on_workers_change_nothing(client, name, n_shards):
-    def keeper(values):
-        return DaskKeeper.of_array(da.from_array(values, chunks=UNEVEN), client, n_shards=n_shards)
-
-    assert_same(in_memory(name), in_shards(name, keeper))
+    assert_same_states(in_memory(name), in_shards(name, keeper_on(client, n_shards=n_shards)))
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_the_number_of_workers_changes_nothing(n_workers):
     with (
-        distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as few,
+        local_cluster(n_workers) as few,
         distributed.Client(few) as client,
     ):
-        found = in_shards(
-            "gaussian",
-            lambda values: DaskKeeper.of_array(da.from_array(values, chunks=UNEVEN), client),
-        )
-    assert_same(in_memory("gaussian"), found)
+        found = in_shards("gaussian", keeper_on(client))
+    assert_same_states(in_memory("gaussian"), found)
 
 
 def test_rows_that_are_taken_in_and_handed_out_again_are_the_same(client, monkeypatch):
     monkeypatch.setattr(dask_runner, "_RENEW", 2)
     found = in_shards("gaussian", lambda values: DaskKeeper.of_array(da.from_array(values), client))
-    assert_same(in_memory("gaussian"), found)
+    assert_same_states(in_memory("gaussian"), found)
 
 
 @pytest.mark.parametrize("when", [4])
 def test_a_worker_that_is_killed_is_replaced(client, when):
     """Its shard is made again from the data, sweep by sweep, elsewhere."""
-
-    class Deadly(DaskKeeper):
-        def sweep(self, order):
-            found = super().sweep(order)
-            if order.number == when:
-                where = self.client.who_has(self._rows[-1])[self._rows[-1].key]
-                pid = self.client.run(os.getpid, workers=list(where))
-                os.kill(next(iter(pid.values())), signal.SIGKILL)
-            return found
-
     found = in_shards(
         "background, missing",
-        lambda values: Deadly.of_array(da.from_array(values, chunks=UNEVEN), client),
+        keeper_on(client, deadly(when)),
     )
-    assert_same(in_memory("background, missing"), found)
+    assert_same_states(in_memory("background, missing"), found)
 
 
 DRIVER = """
 import ribp.running.run as run
-from tests.scale.conftest import quick_start
+from tests.helpers.short_searches import shorten_on_few_rows
 from tests.scale.test_dask import model_of, PLAN
-from ribp.mcmc import sampled_start
-from ribp.scale import fit, sampler
+from ribp.scale import fit
 from ribp.scale.cluster import connect
 from ribp.scale.dask_runner import DaskKeeper
 from ribp.scale.source import npy_source
 run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 2
-sampled_start.SAMPLE = 150
-sampled_start.best_start = quick_start
+shorten_on_few_rows()
 keeper = DaskKeeper.of_source(npy_source({data!r}), connect({address!r}))
 fit.fit(model_of(), keeper, keeper.survey(), checkpoint={run!r}, **PLAN)
 """
@@ -127,26 +83,20 @@ def model_of():
 
 
 @pytest.fixture
-def file(tmp_path):
+def complete_file(tmp_path):
     np.save(tmp_path / "data.npy", features()[0])
     return tmp_path / "data.npy"
 
 
-def test_a_driver_that_is_killed_resumes(few, cluster, client, file, tmp_path):
-    keeper = InProcess(npy_source(file))
+def test_a_driver_that_is_killed_resumes(few, cluster, client, complete_file, tmp_path):
+    keeper = InProcess(npy_source(complete_file))
     whole = scale_fit.fit(model_of(), keeper, keeper.survey(), **PLAN)
     run, address = tmp_path / "run", cluster.scheduler_address
-    code = DRIVER.format(data=str(file), address=address, run=str(run))
-    driver = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    deadline = time.monotonic() + 120
-    while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
-        assert driver.poll() is None
-        time.sleep(0.02)
-    driver.send_signal(signal.SIGKILL)
-    assert driver.wait() == -signal.SIGKILL
+    code = DRIVER.format(data=str(complete_file), address=address, run=str(run))
+    kill_driver(code, run)
     assert not list(run.glob("chain-1-draws-*"))  # it was not done
-    fresh = DaskKeeper.of_source(npy_source(file), client)
-    assert_same_draws(whole, scale_fit.resume(run, fresh, fresh.survey(), progress=False))
+    fresh = DaskKeeper.of_source(npy_source(complete_file), client)
+    assert_same_results(whole, scale_fit.resume(run, fresh, fresh.survey(), progress=False))
 
 
 def test_an_estimator_takes_a_dask_array(few, client):
@@ -155,7 +105,7 @@ def test_an_estimator_takes_a_dask_array(few, client):
     settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
     here = ribp.RestrictedIBP("gibbs-rows", **settings).fit(values)
     there = ribp.RestrictedIBP("gibbs-rows", **settings).fit(da.from_array(values, chunks=UNEVEN))
-    assert_same_draws(here.result_, there.result_)
+    assert_same_results(here.result_, there.result_)
     np.testing.assert_array_equal(here.row_probs_, there.row_probs_)
     with pytest.raises(InputError, match="gibbs-rows"):
         ribp.RestrictedIBP("gibbs", **settings).fit(da.from_array(values))
@@ -167,7 +117,7 @@ def test_stochastic_reads_a_dask_array_from_a_file():
     settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
     here = ribp.RestrictedIBP("stochastic", **settings).fit(values)
     there = ribp.RestrictedIBP("stochastic", **settings).fit(da.from_array(values, chunks=100))
-    assert_same_draws(here.result_, there.result_)
+    assert_same_results(here.result_, there.result_)
 
 
 # What is refused
@@ -282,7 +232,7 @@ def test_a_cluster_with_tls(tmp_path):
             )
         with pytest.raises(InputError, match="certificates"):
             connect(secret.scheduler_address, patience=2.0)
-    assert_same(in_memory("gaussian", 2), found)
+    assert_same_states(in_memory("gaussian", 2), found)
 
 
 def test_without_dask_an_error_names_the_extra(monkeypatch):

@@ -1,39 +1,23 @@
 """`ribp fit --memory`: files that are read in parts give the draws of files that are read whole."""
 
-import sys
-
 import numpy as np
+import polars as pl
 import pytest
 
 import ribp as package
 from ribp.cli import parquet_files
 from ribp.cli.large_files import as_bytes, check_memory, is_large
-from ribp.cli.main import main
 from ribp.errors import InputError, StorageError
-from tests.helpers.scale_cases import assert_same_draws, features
+from tests.helpers.same_bits import assert_same_results
+from tests.helpers.scale_cases import features
 
 QUICK = ["--max-features", "4", "--chains", "1", "--warmup", "2", "--draws", "4", "--seed", "1"]
 ROWS = ["--method", "gibbs-rows", *QUICK]
 
 
 @pytest.fixture
-def ribp(monkeypatch, capsys):
-    """Return a function that runs a command and gives code, output and errors."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["ribp", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code, out, err
-
-    return run
-
-
-@pytest.fixture
 def files(tmp_path):
     """Write the same table in two formats, with counts as a column of one."""
-    pl = pytest.importorskip("polars")
     values, rows = features(700, share=0.1)
     np.save(tmp_path / "x.npy", values)
     np.save(tmp_path / "counts.npy", rows.sum(axis=1).astype(int))
@@ -67,10 +51,10 @@ def test_parts_or_whole_is_the_same(few, files, ribp, method):
     assert ribp("fit", files / "x.npy", "--out", files / "whole", *counts)[0] == 0
     done = ribp("fit", files / "x.npy", "--out", files / "npy", "--memory", "1GiB", *counts)
     assert done[0] == 0, done
-    assert_same_draws(result(files / "whole"), result(files / "npy"))
+    assert_same_results(result(files / "whole"), result(files / "npy"))
     column = ["--counts", "column:k", "--memory", "2GB", *options]
     assert ribp("fit", files / "x.parquet", "--out", files / "parquet", *column)[0] == 0
-    assert_same_draws(result(files / "whole"), result(files / "parquet"))
+    assert_same_results(result(files / "whole"), result(files / "parquet"))
     assert not (files / "parquet" / "rows.npy").exists()
     assert package.load(files / "parquet" / "result.nc").feature_names_in_[0] == "m0"
     code, _, err = ribp("resume", files / "npy", "--draws", "6")

@@ -1,48 +1,18 @@
 """The structured method on a Dask cluster of real processes: same bits, also when a worker dies."""
 
-import os
-import signal
-
+import dask.array as da
 import numpy as np
 import pytest
 
 import ribp
 from ribp.errors import InputError
 from ribp.scale import dask_runner
-from tests.helpers.scale_cases import assert_same_draws, features
-from tests.helpers.structured_cases import in_memory, with_keeper
-from tests.scale.test_structured_elsewhere import assert_same
+from tests.helpers.dask_cases import ON_DASK, UNEVEN, deadly, keeper_on
+from tests.helpers.same_bits import assert_same_results
+from tests.helpers.scale_cases import features
+from tests.helpers.structured_cases import assert_same, in_memory, with_keeper
 
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-
-from ribp.scale.dask_runner import DaskKeeper  # noqa: E402
-
-pytestmark = [
-    pytest.mark.jit,
-    pytest.mark.filterwarnings("ignore"),  # of Dask, when processes die or ports are taken
-]
-UNEVEN = ((1000, 2500, 5500), (3, 1))
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Give a cluster of three workers."""
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as found:
-        yield found
-
-
-@pytest.fixture
-def client(cluster):
-    with distributed.Client(cluster) as found:
-        found.wait_for_workers(3)
-        yield found
-
-
-def keeper_on(client, kind=DaskKeeper, **options):
-    return lambda values: kind.of_array(da.from_array(values, chunks=UNEVEN), client, **options)
+pytestmark = ON_DASK
 
 
 def test_an_estimator_takes_a_dask_array(few, client):
@@ -51,7 +21,7 @@ def test_an_estimator_takes_a_dask_array(few, client):
     settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
     here = ribp.RestrictedIBP("structured", **settings).fit(values)
     there = ribp.RestrictedIBP("structured", **settings).fit(da.from_array(values, chunks=UNEVEN))
-    assert_same_draws(here.result_, there.result_)
+    assert_same_results(here.result_, there.result_)
     np.testing.assert_array_equal(here.row_probs_, there.row_probs_)
 
 
@@ -62,18 +32,8 @@ def test_q_that_is_taken_in_and_handed_out_again_is_the_same(client, monkeypatch
 
 def test_a_worker_that_is_killed_is_replaced(client):
     """Its q is made again from the data, pass by pass, elsewhere."""
-
-    class Deadly(DaskKeeper):
-        def sweep(self, order):
-            found = super().sweep(order)
-            if order.number == 2:
-                where = self.client.who_has(self._rows[-1])[self._rows[-1].key]
-                pid = self.client.run(os.getpid, workers=list(where))
-                os.kill(next(iter(pid.values())), signal.SIGKILL)
-            return found
-
     name = "background, missing"
-    assert_same(in_memory(name, 4), with_keeper(name, keeper_on(client, Deadly), 4))
+    assert_same(in_memory(name, 4), with_keeper(name, keeper_on(client, deadly(2)), 4))
 
 
 def test_a_row_without_a_finite_bound_is_named(client):

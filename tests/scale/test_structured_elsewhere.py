@@ -1,16 +1,10 @@
 """The structured method with rows in memory, in files and in shards: the same bits."""
 
-import signal
-import subprocess
-import sys
-import time
-
 import numpy as np
 import pytest
 
 import ribp
 from ribp import counts, fitting
-from ribp.draws import pack_rows
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.model import Model
@@ -20,33 +14,21 @@ from ribp.scale.in_process import InProcess
 from ribp.scale.source import ArraySource, as_source, npy_source
 from ribp.scale.tables import FileTable, MemoryTable, Stored, save
 from ribp.variational import structured, structured_elsewhere, structured_rows
-from tests.helpers import ROOT
-from tests.helpers.scale_cases import ROWS, assert_same_draws, data_of, features
-from tests.helpers.structured_cases import CASES, case, in_memory, with_keeper
+from tests.helpers.marks import short_of_convergence
+from tests.helpers.running_cases import save_often
+from tests.helpers.same_bits import assert_same_results
+from tests.helpers.scale_cases import (
+    ROWS,
+    SHARDS,
+    StoppedError,
+    data_of,
+    features,
+    kill_driver,
+    model_of,
+)
+from tests.helpers.structured_cases import CASES, assert_same, case, in_memory, with_keeper
 
-pytestmark = pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")
-
-SHARDS = {
-    "one shard": (1, (0,)),
-    "two threads": (2, (0,)),
-    "uneven shards": (1, (0, 8192)),
-    "three shards": (2, (0, 4096, 8192)),
-}
-
-
-def assert_same(one, other):
-    """Compare q, bounds and draws, bit for bit."""
-    for field in ("row_log_odds", "count_terms", "log_odds", "law_counts", "bound", "number"):
-        np.testing.assert_array_equal(getattr(one[0], field), getattr(other[0], field), field)
-    for field in ("mean", "covariance"):
-        mine, yours = (getattr(state.features, field) for state in (one[0], other[0]))
-        np.testing.assert_array_equal(mine, yours, field)
-    for (bound, here), (same, there) in zip(one[1], other[1], strict=True):
-        assert bound == same
-        np.testing.assert_array_equal(pack_rows(here.rows), there.rows)
-        np.testing.assert_array_equal(here.count_log_probs, there.count_log_probs)
-        for a, b in zip(here.parameters, there.parameters, strict=True):
-            np.testing.assert_array_equal(a, b)
+pytestmark = short_of_convergence
 
 
 @pytest.mark.jit
@@ -139,18 +121,6 @@ def test_a_shard_that_is_wrong_is_noticed(monkeypatch, broken):
 PLAN = {"n_chains": 2, "n_warmup": 2, "n_draws": 4, "thin": 2, "seed": 7, "progress": False}
 
 
-def model_of(n_rows, n_features=4):
-    laws = {"a": counts.uniform(1, 2), "b": counts.learned([1.0] * 3)}
-    law = counts.by_group(laws, list("ab" * n_rows)[:n_rows])
-    return Model(law, n_features, LinearGaussian(background=True))
-
-
-@pytest.fixture
-def file(tmp_path):
-    np.save(tmp_path / "data.npy", features(share=0.1)[0])
-    return tmp_path / "data.npy"
-
-
 @pytest.mark.jit
 @pytest.mark.parametrize("grow", [False, True])
 def test_a_fit_from_a_file_is_a_fit_from_memory(few, file, grow):
@@ -158,10 +128,10 @@ def test_a_fit_from_a_file_is_a_fit_from_memory(few, file, grow):
     in_mind = fitting.fit(model_of(ROWS), data_of(np.load(file)), "structured", n_jobs=2, **options)
     keeper = InProcess(npy_source(file), 2)
     found = scale_fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", **options)
-    assert_same_draws(in_mind, found)
+    assert_same_results(in_mind, found)
     mapped = InProcess(as_source(np.load(file, mmap_mode="r")), 1, (0, 4096))
     again = scale_fit.fit(model_of(ROWS), mapped, mapped.survey(), "structured", **options)
-    assert_same_draws(found, again)
+    assert_same_results(found, again)
 
 
 @pytest.mark.jit
@@ -170,7 +140,7 @@ def test_few_rows_start_as_in_memory(few):
     in_mind = fitting.fit(model_of(120), data_of(values), "structured", **PLAN)
     keeper = InProcess(ArraySource(values), 1)
     found = scale_fit.fit(model_of(120), keeper, keeper.survey(), "structured", **PLAN)
-    assert_same_draws(in_mind, found)
+    assert_same_results(in_mind, found)
 
 
 @pytest.mark.jit
@@ -186,7 +156,7 @@ def test_an_estimator_of_few_rows_takes_a_map_as_an_array(tmp_path, monkeypatch,
         there = ribp.RestrictedIBP(method, **settings).fit(
             np.load(tmp_path / "x.npy", mmap_mode="r")
         )
-        assert_same_draws(here.result_, there.result_)
+        assert_same_results(here.result_, there.result_)
 
 
 @pytest.mark.jit
@@ -213,15 +183,14 @@ def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
 
 DRIVER = """
 import ribp.running.run as run
-from tests.scale.conftest import quick_start
-from tests.scale.test_structured_elsewhere import model_of, LONG, ROWS
-from ribp.mcmc import sampled_start
+from tests.helpers.scale_cases import model_of, ROWS
+from tests.helpers.short_searches import shorten_on_few_rows
+from tests.scale.test_structured_elsewhere import LONG
 from ribp.scale import fit
 from ribp.scale.in_process import InProcess
 from ribp.scale.source import npy_source
-from ribp.variational import structured
 run.CHECKPOINT_SECONDS, run.CHECKPOINT_SWEEPS = 0.0, 1
-sampled_start.SAMPLE, structured.best_start = 150, quick_start
+shorten_on_few_rows()
 keeper = InProcess(npy_source({data!r}), 1)
 fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", checkpoint={run!r}, **LONG)
 """
@@ -233,20 +202,10 @@ def test_a_driver_that_is_killed_resumes(few, file, tmp_path):
     keeper, run = InProcess(npy_source(file), 2), tmp_path / "run"
     whole = scale_fit.fit(model_of(ROWS), keeper, keeper.survey(), "structured", **LONG)
     code = DRIVER.format(data=str(file), run=str(run))
-    driver = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    deadline = time.monotonic() + 120
-    while not list(run.glob("chain-0-draws-0003*")) and time.monotonic() < deadline:
-        assert driver.poll() is None
-        time.sleep(0.005)
-    driver.send_signal(signal.SIGKILL)
-    assert driver.wait() == -signal.SIGKILL
+    kill_driver(code, run)
     fresh = InProcess(npy_source(file), 1, (0, 4096))
-    assert_same_draws(whole, scale_fit.resume(run, fresh, fresh.survey(), progress=False))
+    assert_same_results(whole, scale_fit.resume(run, fresh, fresh.survey(), progress=False))
     assert len(list(run.glob("chain-0-rows-*.npy"))) == 1
-
-
-class StoppedError(Exception):
-    """What a machine that fails would raise."""
 
 
 @pytest.mark.jit
@@ -254,8 +213,7 @@ class StoppedError(Exception):
 def test_a_run_that_was_killed_goes_on_with_the_same_bits(
     few, file, tmp_path, monkeypatch, fails_at
 ):
-    monkeypatch.setattr("ribp.running.run.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("ribp.running.run.CHECKPOINT_SWEEPS", 2)
+    save_often(monkeypatch, 2)
     keeper = InProcess(npy_source(file), 2)
     survey = keeper.survey()
     whole = scale_fit.fit(model_of(ROWS), keeper, survey, "structured", **PLAN)
@@ -275,7 +233,7 @@ def test_a_run_that_was_killed_goes_on_with_the_same_bits(
     monkeypatch.setattr(InProcess, "sweep", sweep)
     fresh = InProcess(npy_source(file), 1, (0, 8192))
     found = scale_fit.resume(folder, fresh, fresh.survey(), progress=False)
-    assert_same_draws(whole, found)
+    assert_same_results(whole, found)
     assert len(list(folder.glob("chain-*-rows-*.npy"))) == 2  # one a chain
 
 
@@ -286,7 +244,7 @@ def test_more_draws_and_a_checkpoint_without_its_rows(few, tmp_path, file):
     scale_fit.fit(model_of(ROWS), keeper, survey, "structured", checkpoint=folder, **options)
     longer = scale_fit.resume(folder, keeper, survey, n_draws=6, progress=False)
     whole = scale_fit.fit(model_of(ROWS), keeper, survey, "structured", **options | {"n_draws": 6})
-    assert_same_draws(whole, longer)
+    assert_same_results(whole, longer)
     (rows,) = folder.glob("chain-0-rows-*.npy")
     whole = rows.read_bytes()
     for damage, says in ((whole[:-8], "damaged"), (b"", "damaged"), (None, "missing")):

@@ -19,6 +19,7 @@ from ribp.testing.goodness import agrees, mean_p_value
 from ribp.variational import hybrid, mean_field
 from ribp.variational.features import update_features, update_scales
 from ribp.variational.point_weights import expected_log_probs
+from tests.helpers.small_posteriors import feature_divergence
 
 pytestmark = pytest.mark.jit
 
@@ -77,31 +78,6 @@ def scrambled(rng, state, model):
 # Enumeration
 
 
-def normal_divergence(mean, covariance, of_mean, precision):
-    """Return KL(N(mean, covariance) | N(of_mean, precision^-1))."""
-    away = of_mean - mean
-    both = precision @ covariance
-    value = np.trace(both) + away @ precision @ away - len(mean) - np.linalg.slogdet(both)[1]
-    return 0.5 * value
-
-
-def features_divergence(state, model, data, z):
-    """Return KL(q(A) | p(A | Z, X))."""
-    likelihood, value = model.likelihood, 0.0
-    z = likelihood.with_background(z).astype(float)
-    noise = state.parameters.noise_scale
-    t = likelihood.deviations(z.shape[1], state.parameters)
-    for d in range(data.values.shape[1]):
-        seen = np.ones(len(z), bool) if data.complete else data.observed[:, d]
-        precision = z[seen].T @ z[seen] + np.diag(t**-2)
-        mean = np.linalg.solve(precision, z[seen].T @ data.values[seen, d])
-        own = state.features.covariance[min(d, len(state.features.covariance) - 1)]
-        value += normal_divergence(
-            state.features.mean[:, d], own * noise[d] ** 2, mean, precision / noise[d] ** 2
-        )
-    return value
-
-
 def dirichlet_divergence(shape, other):
     on = other > 0
     a, b = shape[on], other[on]
@@ -145,7 +121,11 @@ def enumerated(state, model, data):
         z = ALL[list(at)]
         marginal = model.likelihood.log_marginal(data, z, state.parameters)
         chance = np.prod([q_z[a, n] for n, a in enumerate(at)])
-        away = chance * features_divergence(state, model, data, z) if chance else 0.0
+        away = (
+            chance * feature_divergence(model, data, state.parameters, z, state.features)
+            if chance
+            else 0.0
+        )
         for counts in product(range(FEATURES + 1), repeat=ROWS):
             prior = log_counts_prior(model, np.array(counts))
             prior += sum(log_z[a, k] for a, k in zip(at, counts, strict=True))

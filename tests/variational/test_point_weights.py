@@ -13,10 +13,9 @@ from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
 from ribp.variational import point_weights as part
 from ribp.variational.point_weights import Weights
-from ribp.weight_priors import WEIGHT_PRIORS
+from tests.helpers.marks import every_prior
 
 FEATURES = 5
-every_prior = pytest.mark.parametrize("name", WEIGHT_PRIORS)
 
 
 def case(seed, name, mass=None, concentration=None):

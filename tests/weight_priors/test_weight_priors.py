@@ -12,12 +12,12 @@ import ribp
 from ribp.measures import BetaProcess
 from ribp.testing.goodness import agrees, mean_p_value, n_seeds
 from ribp.weight_priors import WEIGHT_PRIORS, Pull, SizeOrderedPrior
+from tests.helpers.marks import every_prior
 
 ARGUMENTS = [(0.7, 1.0), (0.4, 2.5), (0.9, 0.6)]  # mass and concentration, for one or two features
 NO_ROWS = Pull(-math.inf, -math.inf)
 ROWS = Pull(math.log(30.0), math.log(40.0))
 
-every_prior = pytest.mark.parametrize("name", WEIGHT_PRIORS)
 every_argument = pytest.mark.parametrize("arguments", ARGUMENTS)
 
 
