@@ -85,7 +85,7 @@ def test_draws_have_the_law(entries, failures, restrict, kind):
         return [frequencies_p_value(seen, np.append(inside_probs, max(0.0, 1 - probs.sum())))]
 
     assert holds(p_values, replicates(16_000))
-    assert is_caught(lambda n, seed: p_values(n, seed, probs[::-1]), 4000)
+    assert is_caught(lambda n, seed: p_values(n, seed, probs[::-1]), 2000)
 
 
 @pytest.mark.parametrize("entries", ["poisson", "negative_binomial"])

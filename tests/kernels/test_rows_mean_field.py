@@ -256,5 +256,5 @@ def test_draws_are_coins_that_belong_to_their_rows():
         return [frequencies_p_value(seen, np.where(all_rows(5), nu, 1 - nu).prod(axis=1))]
 
     assert holds(p_values, replicates(600))
-    assert is_caught(lambda n, seed: p_values(n, seed, fourth=0.3), 600)
+    assert is_caught(lambda n, seed: p_values(n, seed, fourth=0.2), 600)
     np.testing.assert_array_equal(drawn(20, 5, first=10), drawn(30, 5)[10:])
