@@ -49,8 +49,8 @@ def test_tables_are_dirichlet_on_what_is_possible(n_features):
 
     assert holds(after, replicates(400))
     assert holds(before, replicates(400), seed=1)
-    assert is_caught(partial(after, shape=base), 200)
-    assert is_caught(partial(before, shape=base + histogram), 200)
+    assert is_caught(partial(after, shape=base), 400)
+    assert is_caught(partial(before, shape=base + histogram), 400)
 
 
 def test_every_group_has_its_own_rows_and_table():

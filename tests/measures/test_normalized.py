@@ -26,7 +26,7 @@ def test_sticks_have_their_beta_laws(mass, discount):
             found.append(stats.kstest(share[good], law.cdf).pvalue)
         return found
 
-    assert holds(p_values, replicates(3000))
+    assert holds(p_values, replicates(4000))
     assert is_caught(lambda n, seed: [max(p_values(n, seed, 3.0, 2.0))], 1200)  # by each of them
 
 
