@@ -8,7 +8,7 @@ from scipy import stats
 
 import ribp
 from ribp.testing import exact
-from ribp.testing.goodness import agrees, frequencies_p_value
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.messages import message_of
 
 
@@ -59,12 +59,15 @@ def test_cdf_and_quantile_are_inverse():
 
 def test_draws():
     law = ribp.PoissonBinomial(np.random.default_rng(3).normal(size=6))
-    drawn = law.sample(np.random.default_rng(0), (100, 100))
-    assert drawn.shape == (100, 100)
-    assert agrees(frequencies_p_value(np.bincount(drawn.ravel(), minlength=7), law.pmf(range(7))))
-    assert not agrees(
-        frequencies_p_value(np.bincount(drawn.ravel(), minlength=7), law.pmf(range(7))[::-1])
-    )
+    probs = law.pmf(range(7))
+
+    def p_values(n, seed, probs=probs):
+        drawn = law.sample(np.random.default_rng(seed), (n, 2))
+        assert drawn.shape == (n, 2)
+        return [frequencies_p_value(np.bincount(drawn.ravel(), minlength=7), probs)]
+
+    assert holds(p_values, replicates(5000))
+    assert is_caught(lambda n, seed: p_values(n, seed, probs[::-1]), 5000)
     assert law.sample(5).shape == ()
 
 

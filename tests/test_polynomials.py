@@ -1,5 +1,6 @@
 """Rows of counts, restricted: against direct enumeration of small boxes of counts."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,13 @@ from scipy import stats
 
 from ribp import counts
 from ribp.polynomials import RestrictedEntries
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
 from tests.helpers.messages import message_of
 
 LAWS = {"spread": counts.table([0.1, 0.3, 0.4, 0.2]), "point": counts.exactly(2)}
@@ -69,25 +76,36 @@ def test_draws_have_the_law(entries, failures, restrict, kind):
         WEIGHTS, law, entries=entries, restrict=restrict, kind=kind, failures=failures
     )
     box = 4
-    for seed in range(n_seeds(2)):
-        drawn = row_law.sample(np.random.default_rng(seed), 8000)
-        rows = np.array(list(product(range(box + 1), repeat=3)))
-        probs = np.exp(row_law.log_prob(rows))
+    probs = np.exp(row_law.log_prob(list(product(range(box + 1), repeat=3))))
+
+    def p_values(n, seed, inside_probs=probs):
+        drawn = row_law.sample(np.random.default_rng(seed), n)
         inside = drawn[(drawn <= box).all(axis=1)]
         code = inside @ (box + 1) ** np.array([2, 1, 0])
-        seen = np.append(np.bincount(code, minlength=len(rows)), len(drawn) - len(inside))
-        assert agrees(frequencies_p_value(seen, np.append(probs, max(0.0, 1 - probs.sum()))))
-        wrong = np.append(probs[::-1], max(0.0, 1 - probs.sum()))
-        assert not agrees(frequencies_p_value(seen, wrong))
+        seen = np.append(np.bincount(code, minlength=probs.size), len(drawn) - len(inside))
+        return [frequencies_p_value(seen, np.append(inside_probs, max(0.0, 1 - probs.sum())))]
+
+    assert holds(p_values, replicates(16_000))
+    assert is_caught(lambda n, seed: p_values(n, seed, probs[::-1]), 2000)
 
 
 @pytest.mark.parametrize("entries", ["poisson", "negative_binomial"])
 def test_tiny_weights_do_not_underflow(entries):
     tiny = np.array([-2000.0, -2001.0, -5000.0])
     row_law = RestrictedEntries(tiny, "exactly(1)", entries=entries)
-    drawn = row_law.sample(np.random.default_rng(0), 2000)
-    assert (drawn.sum(axis=1) == 1).all()
-    assert drawn[:, 0].mean() == pytest.approx(1 / (1 + np.exp(-1)), abs=0.05)
+
+    def p_values(n, seed, ratio=np.e):
+        drawn = row_law.sample(np.random.default_rng(seed), n)
+        assert (drawn.sum(axis=1) == 1).all()
+        return [mean_p_value(drawn[:, 0], ratio / (1 + ratio))]
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: p_values(n, seed, ratio=1.0), 2000)
+
+
+def total_p_values(row_law, probs, n, seed):
+    totals = row_law.sample_totals(np.random.default_rng(seed), n)
+    return [frequencies_p_value(np.bincount(totals, minlength=probs.size), probs)]
 
 
 def test_an_unbounded_tilted_sum():
@@ -95,16 +113,18 @@ def test_an_unbounded_tilted_sum():
     row_law = RestrictedEntries(WEIGHTS, "poisson(3)", restrict="sum", kind="tilted")
     k = np.arange(60)
     total = np.exp(WEIGHTS).sum()
-    truth = stats.poisson.pmf(k, 3) * stats.poisson.pmf(k, total)
-    drawn = row_law.sample_totals(np.random.default_rng(0), 5000)
-    assert agrees(frequencies_p_value(np.bincount(drawn, minlength=60), truth / truth.sum()))
+    kept = stats.poisson.pmf(k, 3) * stats.poisson.pmf(k, total)
+    assert holds(partial(total_p_values, row_law, kept), replicates(5000))
+    assert is_caught(partial(total_p_values, row_law, stats.poisson.pmf(k, 3)), 5000)
 
 
 def test_a_tilted_sum_far_from_both_laws():
-    # The product of Poisson(0.1) and Poisson(20 e^6) peaks near sqrt(0.1 * 20 e^6) = 28.4.
+    # The product of Poisson(0.1) and Poisson(20 e^6) is as (0.1 * 20 e^6)^k / k!^2: about 28.
     row_law = RestrictedEntries(np.full(20, 6.0), "poisson(0.1)", restrict="sum", kind="tilted")
-    totals = row_law.sample_totals(np.random.default_rng(0), 4000)
-    assert abs(totals.mean() - np.sqrt(0.1 * 20 * np.exp(6))) < 1
+    k, mean = np.arange(100), np.sqrt(0.1 * 20 * np.exp(6))
+    kept = stats.poisson.pmf(k, mean) ** 2
+    assert holds(partial(total_p_values, row_law, kept), replicates(4000))
+    assert is_caught(partial(total_p_values, row_law, stats.poisson.pmf(k, mean)), 4000)
 
 
 @pytest.mark.parametrize("failures", [1e5, 1e8, 1e10])
@@ -124,9 +144,13 @@ def test_many_failures_are_the_poisson_limit(failures):
 def test_heavy_negative_binomial_entries():
     """Given that it is positive, an entry with odds w and r = 1 is geometric with mean 1 + w."""
     row_law = RestrictedEntries([6.0, -3.0], "exactly(2)", entries="negative_binomial")
-    drawn = row_law.sample(np.random.default_rng(0), 20_000)
-    for column, theta in enumerate([6.0, -3.0]):
-        assert agrees(mean_p_value(drawn[:, column], 1 + np.exp(theta)))
+
+    def p_values(n, seed, more=0.0):
+        drawn = row_law.sample(np.random.default_rng(seed), n)
+        return list(map(mean_p_value, drawn.T, 1 + np.exp([6.0 + more, -3.0 + more])))
+
+    assert holds(p_values, replicates(20_000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, more=0.3))], 20_000)
 
 
 def test_sums_of_zero():

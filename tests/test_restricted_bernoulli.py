@@ -1,6 +1,7 @@
 """`ribp.RestrictedBernoulli` against enumeration, for both kinds and many count laws."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import ribp
 from ribp import counts
 from ribp.testing import exact
 from ribp.testing.broken import ROW_SAMPLERS
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.messages import message_of
 
 INF = np.inf
@@ -105,26 +106,27 @@ def test_no_finite_feature_at_all():
     assert row_law.log_prob([[1, 1, 1], [0, 0, 1]]).tolist() == [-INF, -INF]
 
 
+def row_p_values(sampler, law, kind, n, seed):
+    """Compare draws, made by sampler(rng, log_odds, law, n), with all rows."""
+    theta = ODDS["ordinary"]
+    drawn = sampler(np.random.default_rng(seed), theta, law, n) @ (1 << np.arange(theta.size))
+    _, probs = enumerated(theta, law, kind)
+    return [frequencies_p_value(np.bincount(drawn, minlength=probs.size), probs)]
+
+
 @pytest.mark.parametrize("kind", ["mixture", "tilted"])
 @pytest.mark.parametrize("law", ["exactly(2)", "one or three", "poisson(2)"])
 def test_draws_have_the_law(law, kind):
-    theta = ODDS["ordinary"]
-    rows, probs = enumerated(theta, LAWS[law], kind)
-    code = 1 << np.arange(theta.size)
-    for seed in range(n_seeds(2)):
-        row_law = ribp.RestrictedBernoulli(theta, LAWS[law], kind=kind)
-        drawn = row_law.sample(np.random.default_rng(seed), 20_000) @ code
-        assert agrees(frequencies_p_value(np.bincount(drawn, minlength=len(rows)), probs))
+    def sampler(rng, log_odds, counts, n):
+        return ribp.RestrictedBernoulli(log_odds, counts, kind=kind).sample(rng, n)
+
+    assert holds(partial(row_p_values, sampler, LAWS[law], kind), replicates(40_000))
 
 
 @pytest.mark.parametrize("name", ROW_SAMPLERS)
 def test_broken_twins_are_caught(name):
-    theta = ODDS["ordinary"]
     law = counts.table([0.05, 0.5, 0.05, 0.2, 0.1, 0.1])
-    rows, probs = enumerated(theta, law, "mixture")
-    drawn = ROW_SAMPLERS[name](np.random.default_rng(0), theta, law, 20_000)
-    seen = np.bincount(drawn @ (1 << np.arange(theta.size)), minlength=len(rows))
-    assert not agrees(frequencies_p_value(seen, probs))
+    assert is_caught(partial(row_p_values, ROW_SAMPLERS[name], law, "mixture"), 20_000)
 
 
 @given(

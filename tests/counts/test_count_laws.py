@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,7 +28,13 @@ from ribp.counts import (
     window,
 )
 from ribp.errors import InputError
-from tests.helpers.count_law_cases import all_laws, fits, simple_laws
+from ribp.testing.goodness import holds, is_caught, replicates
+from tests.helpers.count_law_cases import (
+    all_laws,
+    counts_p_value,
+    dirichlet_p_values,
+    simple_laws,
+)
 
 INF = math.inf
 
@@ -116,10 +123,13 @@ class TestFormulas:
             assert law.tail(k) == pytest.approx(math.fsum(p[k + 1 :]), rel=1e-11, abs=1e-290)
 
     def test_draws(self, law, formula):
-        draws = law.sample(np.random.default_rng(7), 20_000)
-        assert draws.dtype == np.int64
-        assert draws.shape == (20_000,)
-        assert fits(draws, law)
+        def p_values(n, seed):
+            draws = law.sample(np.random.default_rng(seed), n)
+            assert draws.dtype == np.int64
+            assert draws.shape == (n,)
+            return [counts_p_value(draws, law)]
+
+        assert holds(p_values, replicates(20_000))
         assert law.sample(np.random.default_rng(0), 0).shape == (0,)
 
     def test_is_a_value(self, law, formula):
@@ -141,10 +151,13 @@ class TestFormulas:
 
 
 def test_a_wrong_sampler_is_noticed():
-    draws = poisson(4.5).sample(np.random.default_rng(7), 20_000)
-    assert not fits(draws, poisson(4.7))
-    assert not fits(draws, uniform(0, 3))
-    assert not fits(draws + 1, truncated(poisson(4.5), 1))
+    for shift, law in [(0, poisson(4.7)), (0, uniform(0, 3)), (1, truncated(poisson(4.5), 1))]:
+
+        def p_values(n, seed, shift=shift, law=law):
+            draws = poisson(4.5).sample(np.random.default_rng(seed), n)
+            return [counts_p_value(draws + shift, law)]
+
+        assert is_caught(p_values, 20_000)
 
 
 @given(all_laws)
@@ -311,21 +324,15 @@ class TestLearned:
         assert law.posterior([]) == law
         assert law.base == (1.0, 0.5, 0.0, 2.0)
 
-    def test_tables_have_the_dirichlet_moments(self):
-        base = np.array([0.4, 0, 3.0, 1.5])
-        rng = np.random.default_rng(3)
-        n = 5000
-        tables = np.array([learned(base).draw_table(rng).probs(3) for _ in range(n)])
-        mean = base / base.sum()
-        variance = mean * (1 - mean) / (base.sum() + 1)
-        np.testing.assert_allclose(tables.sum(axis=1), 1, rtol=1e-12)
-        assert (tables[:, 1] == 0).all()
-        on = base > 0
-        z = (tables.mean(axis=0) - mean)[on] / np.sqrt(variance[on] / n)
-        assert np.abs(z).max() < stats.norm.isf(1e-6)
-        p = stats.kstest(tables[:, 0], stats.beta(0.4, 4.5).cdf).pvalue
-        assert p > 1e-6
-        assert stats.kstest(tables[:, 0], stats.beta(0.5, 4.5).cdf).pvalue < 1e-6  # broken twin
+    def test_tables_have_the_dirichlet_law(self):
+        def p_values(n, seed, base):
+            rng, law = np.random.default_rng(seed), learned([0.4, 0, 3.0, 1.5])
+            tables = np.array([law.draw_table(rng).probs(3) for _ in range(n)])
+            np.testing.assert_allclose(tables.sum(axis=1), 1, rtol=1e-12)
+            return dirichlet_p_values(tables, np.array(base))
+
+        assert holds(partial(p_values, base=[0.4, 0, 3.0, 1.5]), replicates(4000))
+        assert is_caught(partial(p_values, base=[0.6, 0, 3.0, 1.5]), 1000)
 
     @pytest.mark.parametrize("scale", [1e-300, 1e-3, 1e300])
     def test_extreme_bases(self, scale):

@@ -1,6 +1,7 @@
 """Which row has which law: making, splitting and drawing."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from ribp.counts import (
     uniform,
 )
 from ribp.errors import InputError
-from tests.helpers.count_law_cases import fits, simple_laws
+from ribp.testing.goodness import holds, is_caught, replicates
+from tests.helpers.count_law_cases import counts_p_value, simple_laws
 
 LAWS = [exactly(3), poisson(2), exactly(3), uniform(0, 2), poisson(2), exactly(3)]
 
@@ -127,13 +129,15 @@ class TestIndexing:
 class TestSampling:
     def test_every_row_has_its_law(self):
         laws = [uniform(4, 6), poisson(2), exactly(3)]
-        rows = by_row(laws * 5000)
-        draws = rows.sample(np.random.default_rng(5))
-        assert draws.dtype == np.int64
-        assert draws.shape == (15_000,)
-        for j, law in enumerate(laws):
-            assert fits(draws[j::3], law)
-        assert not fits(draws[0::3], poisson(2))
+
+        def p_values(n, seed, shift=0):
+            draws = by_row(laws * n).sample(np.random.default_rng(seed))
+            assert draws.dtype == np.int64
+            assert draws.shape == (3 * n,)
+            return [counts_p_value(draws[j::3], laws[(j + shift) % 3]) for j in range(3)]
+
+        assert holds(p_values, replicates(5000))
+        assert is_caught(lambda n, seed: [max(p_values(n, seed, shift=1))], 1000)
         assert by_row([]).sample(np.random.default_rng(0)).shape == (0,)
 
     def test_seeds(self, rows):
@@ -144,15 +148,14 @@ class TestSampling:
         )
 
     def test_rows_of_one_learned_law_share_a_table(self):
-        rng = np.random.default_rng(0)
-        law = learned([1, 1])
-        rows = as_row_counts(law, 200)
-        n = 2000
-        totals = np.array([rows.sample(rng).sum() for _ in range(n)])
-        # a uniform f(1) makes the total uniform on 0..200, a fixed f = 1/2 binomial
-        assert fits(totals, uniform(0, 200))
-        fixed = as_row_counts(table([0.5, 0.5]), 200)
-        assert not fits(np.array([fixed.sample(rng).sum() for _ in range(n)]), uniform(0, 200))
+        def p_values(n, seed, law):
+            rng, rows = np.random.default_rng(seed), as_row_counts(law, 100)
+            totals = np.array([rows.sample(rng).sum() for _ in range(n)])
+            return [counts_p_value(totals, uniform(0, 100))]
+
+        # a uniform f(1) makes the total uniform on 0..100, a fixed f = 1/2 binomial
+        assert holds(partial(p_values, law=learned([1, 1])), replicates(2000))
+        assert is_caught(partial(p_values, law=table([0.5, 0.5])), 500)
 
     def test_groups_have_tables_of_their_own(self):
         law = learned([1, 1])

@@ -5,28 +5,29 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ribp import counts
-
-FAILURE_RATE = 1e-6
-"""How often a right sampler may fail a goodness-of-fit test, over all seeds."""
+from ribp.testing.goodness import frequencies_p_value
 
 
-def p_value(draws, law):
-    """Chi-square test that the draws come from the law; cells with few expected are pooled."""
-    k_max = int(draws.max()) + 1
-    expected = draws.size * np.append(law.probs(k_max), law.tail(k_max))
-    observed = np.append(np.bincount(draws, minlength=k_max + 1), 0.0)
-    if observed[expected == 0].any():
-        return 0.0  # a draw outside the support
-    rare = expected < 10
-    expected = np.append(expected[~rare], expected[rare].sum())
-    observed = np.append(observed[~rare], observed[rare].sum())
-    expected, observed = expected[expected > 0], observed[expected > 0]
-    statistic = ((observed - expected) ** 2 / expected).sum()
-    return stats.chi2.sf(statistic, max(1, len(expected) - 1))
+def counts_p_value(draws, law):
+    """Return the p-value of draws that come from a count law."""
+    k_max = int(draws.max())
+    return frequencies_p_value(
+        np.append(np.bincount(draws), 0), np.append(law.probs(k_max), law.tail(k_max))
+    )
 
 
-def fits(draws, law):
-    return p_value(draws, law) > FAILURE_RATE
+def dirichlet_p_values(tables, shape):
+    """Return p-values of each entry of tables having its law under Dirichlet(shape).
+
+    Entries of shape zero must be zero.
+    """
+    if tables[:, shape == 0].any():
+        return [0.0]
+    rest = shape.sum() - shape
+    return [
+        stats.kstest(tables[:, k], stats.beta(shape[k], rest[k]).cdf).pvalue
+        for k in np.flatnonzero(shape)
+    ]
 
 
 _small = st.integers(0, 40)

@@ -1,12 +1,14 @@
 """Annealed importance sampling of a row: invariance by enumeration, unbiasedness over seeds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
 from ribp.kernels import anneal_rows as kernel
 from ribp.kernels import rows_kept, rows_poisson, whole_rows
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.row_cases import (
     BITS,
     DIMS,
@@ -195,12 +197,10 @@ def exact(log_likelihood, table):
 
 @pytest.mark.parametrize("likelihood", RUNS)
 @pytest.mark.parametrize("name", TABLE)
-def test_many_particles_come_close_and_a_row_is_the_same_in_any_company(name, likelihood):
+def test_rows_that_are_drawn_can_be_and_are_the_same_in_any_company(name, likelihood):
     seeds = np.array([3, 4, 5], np.uint64)
     out, log_likelihood = RUNS[likelihood](seeds, TABLE[name], n_particles=30, n_steps=4)
-    log_p, law = exact(log_likelihood, TABLE[name])
-    assert np.all(np.abs(out[0] - log_p) < 5 * out[1] + 1e-9)
-    np.testing.assert_allclose(out[2].mean(axis=0), law @ ROWS, atol=0.3)
+    _, law = exact(log_likelihood, TABLE[name])
     assert np.all(law[out[3] @ BITS] > 0)
     for n in range(3):
         alone, _ = RUNS[likelihood](seeds[[n]], TABLE[name], n_particles=30, n_steps=4)
@@ -209,15 +209,9 @@ def test_many_particles_come_close_and_a_row_is_the_same_in_any_company(name, li
 
 
 def test_particles_that_cannot_be_have_no_weight():
-    table, nothing = TABLE["no top"], np.zeros(DIMS)
-    out, log_likelihood = run_poisson(
-        np.arange(4, dtype=np.uint64), table, n_particles=30, offset=nothing
-    )
-    log_p, _ = exact(log_likelihood, table)
-    assert np.all(np.abs(out[0] - log_p) < 5 * out[1] + 1e-9)
     only_none = np.array([0.0, *[-np.inf] * FEATURES])
     (log_sum, error, probs, sample), _ = run_poisson(
-        np.zeros(1, np.uint64), only_none, offset=nothing
+        np.zeros(1, np.uint64), only_none, offset=np.zeros(DIMS)
     )
     assert log_sum == -np.inf
     assert error == np.inf
@@ -235,35 +229,57 @@ def test_the_error_is_that_of_the_mean_weight():
     assert z.tolist() in particles.tolist()
 
 
-SEEDS = np.arange(20_000, dtype=np.uint64)
+def seeds_from(seed, n):
+    return np.random.default_rng(seed).integers(2**63, size=n, dtype=np.uint64)
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("likelihood", RUNS)
 @pytest.mark.parametrize("name", TABLE)
 def test_densities_probabilities_and_draws_are_unbiased(name, likelihood):
-    (log_sums, _, probs, sample), log_likelihood = RUNS[likelihood](SEEDS, TABLE[name])
-    log_p, law = exact(log_likelihood, TABLE[name])
-    ratio = np.exp(log_sums - log_p)
-    assert agrees(mean_p_value(ratio, 1.0))
-    for i in range(FEATURES):
-        assert agrees(mean_p_value(ratio * probs[:, i], law @ ROWS[:, i]))
-        assert agrees(mean_p_value(ratio * sample[:, i], law @ ROWS[:, i]))
+    def p_values(n, seed):
+        (log_sums, _, *found), log_likelihood = RUNS[likelihood](seeds_from(seed, n), TABLE[name])
+        log_p, law = exact(log_likelihood, TABLE[name])
+        ratio, parts = np.exp(log_sums - log_p), np.eye(FEATURES)[:, :3]
+        parts[3, 2] = 1.0  # the last feature is rare: its mean alone is far from normal
+        weighted = [(ratio[:, None] * (each @ parts)).T for each in found]
+        eta = law @ ROWS @ parts
+        means = (p for each in weighted for p in map(mean_p_value, each, eta))
+        return [mean_p_value(ratio, 1.0), *means]
+
+    assert holds(p_values, replicates(20_000))
+
+
+@pytest.mark.jit
+def test_particles_that_cannot_be_count_in_the_mean():
+    table, nothing = TABLE["no top"], np.zeros(DIMS)
+
+    def p_values(n, seed, *, left_out=False):
+        (log_sums, *_), log_likelihood = run_poisson(seeds_from(seed, n), table, offset=nothing)
+        ratio = np.exp(log_sums - exact(log_likelihood, table)[0])
+        return [mean_p_value(ratio[ratio > 0] if left_out else ratio, 1.0)]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, left_out=True), 4000)
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("likelihood", RUNS)
 def test_standard_errors_are_those_of_the_density(likelihood):
-    (log_sums, errors, *_), log_likelihood = RUNS[likelihood](
-        SEEDS[:2000], TABLE["interval"], n_particles=100, n_steps=4
-    )
-    log_p, _ = exact(log_likelihood, TABLE["interval"])
-    scores = (1.0 - np.exp(log_p - log_sums)) / errors
-    assert agrees(mean_p_value(scores**2, 1.0, standard_error=0.02))  # they are estimates too
-    assert not agrees(mean_p_value(2.0 * scores**2, 1.0, standard_error=0.02))
+    """Their squares have the mean of the squared errors, both as parts of p(x)."""
+
+    def p_values(n, seed, *, factor=1.0):
+        (log_sums, errors, *_), log_likelihood = RUNS[likelihood](
+            seeds_from(seed, n), TABLE["interval"], n_particles=100, n_steps=4
+        )
+        ratio = np.exp(log_sums - exact(log_likelihood, TABLE["interval"])[0])
+        return [mean_p_value((ratio - 1.0) ** 2 - factor * (ratio * errors) ** 2, 0.0)]
+
+    assert holds(p_values, replicates(1000))
+    assert is_caught(partial(p_values, factor=2.0), 300)
 
 
-def weigh_by_hand(table, number, *, after_the_move=False, forgotten=0.0):
+def weigh_by_hand(seed, table, number, *, after_the_move=False, forgotten=0.0):
     """Return p(x) estimates of single particles, perhaps with a mistake in their weights."""
     law, gram = kernel.law_of(THETA, table), gram_of(COMMON)
     linear = LOADINGS.T @ X - 0.5 * SQUARES
@@ -271,11 +287,11 @@ def weigh_by_hand(table, number, *, after_the_move=False, forgotten=0.0):
     grid, log_weights = np.array([0.0, 0.2, 0.5, 1.0]), np.zeros(number)
     for r in range(number):
         z = np.empty(FEATURES, np.int8)
-        whole_rows.draw(1, 0, r, 0, THETA + SHIFT, table, z)
+        whole_rows.draw(seed, 0, r, 0, THETA + SHIFT, table, z)
         for t in range(1, 4):
             beta, before = grid[t], rows_kept.excess(z, linear, SHIFT, gram)
             tilted, hot = THETA + (1 - beta) * SHIFT, gram_of(beta * COMMON)
-            kernel.move_gaussian(1, t, r, z, tilted, beta * linear, hot, law, work, active)
+            kernel.move_gaussian(seed, t, r, z, tilted, beta * linear, hot, law, work, active)
             gained = rows_kept.excess(z, linear, SHIFT, gram) if after_the_move else before
             log_weights[r] += (beta - grid[t - 1] - forgotten * (t == 1)) * gained
     log_q = kernel.log_sum(kernel.count_log_weights(THETA + SHIFT, table))
@@ -286,6 +302,10 @@ def weigh_by_hand(table, number, *, after_the_move=False, forgotten=0.0):
 def test_wrong_weights_are_caught():
     table = TABLE["interval"]
     p = np.exp(exact(gaussian_log_likelihood(X, A, ALL), table)[0])
-    assert agrees(mean_p_value(weigh_by_hand(table, 4000) / p, 1.0))
-    assert not agrees(mean_p_value(weigh_by_hand(table, 4000, after_the_move=True) / p, 1.0))
-    assert not agrees(mean_p_value(weigh_by_hand(table, 4000, forgotten=0.1) / p, 1.0))
+
+    def p_values(n, seed, **mistake):
+        return [mean_p_value(weigh_by_hand(np.uint64(seed), table, n, **mistake) / p, 1.0)]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, after_the_move=True), 4000)
+    assert is_caught(partial(p_values, forgotten=0.1), 4000)

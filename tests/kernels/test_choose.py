@@ -10,7 +10,8 @@ from scipy import stats
 from ribp.kernels import choose
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import holds, is_caught, replicates
+from tests.helpers.binomial_cells import binomial_p_value
 
 
 def test_coins_compare_the_uniform_of_their_place():
@@ -106,13 +107,14 @@ def draws(seed, n, p, size):
     return out
 
 
-def p_value(found, n, p):
-    """Return the p-value of draws, in at most 60 cells of about equal probability."""
-    cuts = np.unique(stats.binom.ppf(np.linspace(0, 1, 61)[1:-1], n, p))
-    probs = np.diff(np.concatenate([[0.0], stats.binom.cdf(cuts, n, p), [1.0]]))
-    return frequencies_p_value(
-        np.bincount(np.searchsorted(cuts, found), minlength=probs.size), probs
-    )
+def check(n, p, shift=0.0):
+    """Return a check of draws, whose mean may be off by a part of their spread."""
+    drawn_p = p + shift * math.sqrt(n * p * (1 - p)) / n
+
+    def p_values(size, seed):
+        return [binomial_p_value(draws(np.uint64(seed), float(n), drawn_p, size), n, p)]
+
+    return p_values
 
 
 CASES = [(1, 0.3), (5, 0.2), (5, 0.8), (30, 0.5), (30, 0.97), (200, 0.3), (10**6, 1e-6)]
@@ -122,22 +124,22 @@ CASES += [(10**6, 0.5), (10**6, 1 - 1e-5), (10**9, 0.123), (10**12, 1e-11), (33,
 @pytest.mark.jit
 @pytest.mark.parametrize(("n", "p"), CASES)
 def test_binomial_frequencies(n, p):
-    for seed in range(n_seeds(1)):
-        found = draws(np.uint64(seed), float(n), p, 100_000)
-        assert agrees(p_value(found, n, p))
+    assert holds(check(n, p), replicates(100_000))
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize(("n", "p"), [(5, 0.2), (200, 0.3), (10**6, 0.5)])
 def test_wrong_binomials_are_caught(n, p):
-    spread = math.sqrt(n * p * (1 - p))
-    shifted = draws(np.uint64(0), float(n), p + 0.05 * spread / n, 100_000)
-    assert not agrees(p_value(shifted, n, p))
-    rounded = np.random.default_rng(0).normal(n * p, spread, 100_000)
+    assert is_caught(check(n, p, shift=0.05), 100_000)
+
+    def rounded(size, seed):
+        normal = np.random.default_rng(seed).normal(n * p, math.sqrt(n * p * (1 - p)), size)
+        return [binomial_p_value(np.floor(normal), n, p)]
+
     if n < 1000:  # the central limit is not enough
-        assert not agrees(p_value(np.floor(rounded), n, p))
+        assert is_caught(rounded, 100_000)
 
 
 @pytest.mark.parametrize(("n", "p"), [(6, 0.3), (60, 0.4), (60, 0.7)])
 def test_binomial_without_the_compiler(n, p):
-    assert agrees(p_value(draws(np.uint64(3), float(n), p, 1000), n, p))
+    assert holds(check(n, p), replicates(1000))

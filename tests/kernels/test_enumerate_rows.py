@@ -1,5 +1,6 @@
 """Rows summed out by visiting all of them: against brute force, and the draw made on the way."""
 
+from functools import partial
 from itertools import combinations
 from math import comb
 
@@ -8,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from ribp.kernels import enumerate_rows as kernel
-from ribp.testing.goodness import agrees, frequencies_p_value
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.row_cases import (
     DIMS,
     FEATURES,
@@ -130,18 +131,18 @@ def test_a_likelihood_far_from_one_neither_overflows_nor_underflows():
         np.testing.assert_allclose(probs[0], float(size > 0), atol=1e-12)
 
 
-def choices(log_weights, scaled=True, number=600):
-    """Return how often each set of a stream was chosen; the broken twin never scales its goal."""
+def choice_p_values(log_weights, n, seed, scaled=True):
+    """Compare how often each set was chosen with its weight; the twin never scales its goal."""
     counts = np.zeros(len(log_weights))
     tally, sums, z = np.empty(4), np.empty(len(log_weights)), np.empty(len(log_weights), np.int8)
-    for seed in range(number):
+    for key in range(seed, seed + n):
         kernel.start(tally, sums, z)
         for i, value in enumerate(log_weights):
             if not scaled and value > tally[kernel.TOP] > -np.inf:
                 tally[kernel.GOAL] *= np.exp(value - tally[kernel.TOP])
-            kernel.weigh(np.uint64(seed), value, np.array([i]), tally, sums, z)
+            kernel.weigh(np.uint64(key), value, np.array([i]), tally, sums, z)
         counts += z
-    return counts
+    return [frequencies_p_value(counts, np.exp(log_weights - log_weights.max()))]
 
 
 STREAMS = {
@@ -153,21 +154,23 @@ STREAMS = {
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_a_set_of_the_stream_is_chosen_in_proportion_to_its_weight(stream):
-    weights = np.exp(STREAMS[stream] - STREAMS[stream].max())
-    assert agrees(frequencies_p_value(choices(STREAMS[stream]), weights))
+    assert holds(partial(choice_p_values, STREAMS[stream]), replicates(600))
 
 
 def test_a_choice_whose_goal_is_not_scaled_is_caught():
-    weights = np.exp(STREAMS["rising"])
-    assert not agrees(frequencies_p_value(choices(STREAMS["rising"], scaled=False), weights))
+    assert is_caught(partial(choice_p_values, STREAMS["rising"], scaled=False), 600)
 
 
 @pytest.mark.jit
 def test_draws_have_the_law_of_z_given_x():
-    seeds = np.arange(20_000, dtype=np.uint64)
-    _, _, sample = enumerate_gaussian(SEEN["few"], TABLE["interval"], seeds=seeds)
-    counts = np.bincount(sample @ (1 << np.arange(FEATURES)), minlength=len(ROWS))
     prior = TABLE["interval"][ONES] + ROWS @ THETA
-    posterior = np.exp(prior + gaussian_log_likelihood(X, A, SEEN["few"]))
-    assert agrees(frequencies_p_value(counts, posterior))
-    assert not agrees(frequencies_p_value(counts, np.exp(prior)))
+
+    def p_values(log_law, n, seed):
+        seeds = np.random.default_rng(seed).integers(2**63, size=n, dtype=np.uint64)
+        _, _, sample = enumerate_gaussian(SEEN["few"], TABLE["interval"], seeds=seeds)
+        counts = np.bincount(sample @ (1 << np.arange(FEATURES)), minlength=len(ROWS))
+        return [frequencies_p_value(counts, np.exp(log_law))]
+
+    posterior = prior + gaussian_log_likelihood(X, A, SEEN["few"])
+    assert holds(partial(p_values, posterior), replicates(20_000))
+    assert is_caught(partial(p_values, prior), 20_000)

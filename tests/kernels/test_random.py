@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from ribp.kernels.random import philox, uniform_pair
-from ribp.testing.goodness import agrees
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 # Known answers of Philox-4x32-10 from its authors: counter, key, result.
 VECTORS = [
@@ -39,10 +39,14 @@ def test_every_part_of_the_key_matters():
 
 
 def test_uniform_and_unrelated():
-    n = 2000
-    pairs = np.array([uniform_pair(1, 2, row, 0) for row in range(n)])
-    assert (pairs > 0).all()
-    assert (pairs < 1).all()
-    assert agrees(stats.kstest(pairs.ravel(), "uniform").pvalue)
-    for a, b in [(pairs[:, 0], pairs[:, 1]), (pairs[1:, 0], pairs[:-1, 0])]:
-        assert agrees(stats.pearsonr(a, b).pvalue)
+    def p_values(n, seed, *, twice=False):
+        pairs = np.array([uniform_pair(np.uint64(seed), 2, row, 0) for row in range(n)])
+        assert (pairs > 0).all()
+        assert (pairs < 1).all()
+        one, other = (pairs[:, 0], pairs[:, 0] if twice else pairs[:, 1])
+        products = [(one - 0.5) * (other - 0.5), (one[1:] - 0.5) * (one[:-1] - 0.5)]
+        uniform = stats.kstest(pairs.ravel(), "uniform").pvalue
+        return [uniform, *(mean_p_value(product, 0.0) for product in products)]
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: p_values(n, seed, twice=True), 2000)

@@ -1,5 +1,6 @@
 """Rows with the features integrated out: conditionals and transitions against enumeration."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.special import expit, logsumexp
 
 import ribp
 from ribp.kernels import rows_collapsed as kernel
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 
 N, FEATURES, D, PRECISION = 3, 3, 2, 0.7
 ALL = np.ones(0, bool)
@@ -147,11 +148,16 @@ def test_relocations_leave_the_posterior_unchanged():
     assert np.abs(first - posterior).sum() > 0.01
 
 
-def run(data, tables, which, theta, n_sweeps, seed, observed=ALL_ROWS, background=False):
-    rows = np.zeros((len(data), theta.size + background), np.int8)
+def first_rows(tables, which, theta, background=False):
+    rows = np.zeros((len(which), theta.size + background), np.int8)
     for n, law in enumerate(which):
         rows[n, : int(np.isfinite(tables[law]).argmax())] = 1
     rows[:, theta.size :] = 1
+    return rows
+
+
+def run(data, tables, which, theta, n_sweeps, seed, observed=ALL_ROWS, rows=None):
+    rows = first_rows(tables, which, theta) if rows is None else rows
     state = summary(data, rows.astype(float))
     seen = []
     code = 1 << np.arange(len(data) * theta.size)[::-1]
@@ -161,18 +167,43 @@ def run(data, tables, which, theta, n_sweeps, seed, observed=ALL_ROWS, backgroun
     return np.array(seen), rows, state
 
 
+OBSERVED = np.array([[True, False], [True, True]])
+
+
+def fill(rng, data, rows):
+    """Return the data with the entry that OBSERVED has not, drawn given its column and the rows."""
+    (a, b), (_, c) = np.eye(2) + rows @ rows.T.astype(float) / PRECISION
+    filled = data.copy()
+    filled[0, 1] = rng.normal(b / c * data[1, 1], np.sqrt(a - b * b / c))
+    return filled
+
+
+def sweep_p_values(posterior, tables, which, data, n, seed, observed=ALL_ROWS, background=False):
+    """Compare matrices, ten sweeps after they were drawn from the posterior, with it."""
+    rng, seen = np.random.default_rng(seed), np.zeros(64)
+    starts = np.pad(
+        all_matrices(2, FEATURES), ((0, 0), (0, 0), (0, int(background))), constant_values=1
+    )
+    for rows in starts[rng.choice(64, n, p=posterior)]:
+        here = fill(rng, data, rows) if observed.size else data
+        codes, _, state = run(here, tables, which, THETA, 10, rng.integers(2**63), observed, rows)
+        seen[codes[-1]] += 1
+    assert (rows[:, FEATURES:] == 1).all()
+    if observed.size:
+        np.testing.assert_array_equal(here[observed], data[observed])
+    for found, truth in zip(state, summary(here, rows.astype(float)), strict=True):
+        np.testing.assert_allclose(found, truth, atol=1e-6)
+    return [frequencies_p_value(seen, posterior)]
+
+
 @pytest.mark.jit
 @pytest.mark.parametrize("which", [[0, 0], [1, 1], [0, 2], [1, 2]])
 def test_sweeps_have_the_posterior(which):
     data, tables, which = DATA[:2], prior_tables(), np.array(which)
     posterior = np.exp(log_posterior(all_matrices(2, FEATURES), data, tables, which))
-    for seed in range(n_seeds(1)):
-        seen, _, _ = run(data, tables, which, THETA, 40_000, seed)
-        frequencies = np.bincount(seen[::10], minlength=64)
-        assert agrees(frequencies_p_value(frequencies, posterior))
-
-
-OBSERVED = np.array([[True, False], [True, True]])
+    assert holds(partial(sweep_p_values, posterior, tables, which, data), replicates(2000))
+    reached, _, _ = run(data, tables, which, THETA, 5000, 0)
+    assert set(np.flatnonzero(posterior > 0.01)) <= set(reached)
 
 
 def incomplete_log_posterior(data, observed, tables, which, background):
@@ -194,28 +225,18 @@ def incomplete_log_posterior(data, observed, tables, which, background):
 def test_sweeps_have_the_posterior_of_what_was_observed(which, background):
     tables, which = prior_tables(), np.array(which)
     posterior = np.exp(incomplete_log_posterior(DATA[:2], OBSERVED, tables, which, background))
-    for seed in range(n_seeds(1)):
-        start = np.where(OBSERVED, DATA[:2], 0.0)
-        seen, rows, state = run(
-            start, tables, which, THETA, 60_000, seed, OBSERVED, background=background
-        )
-        assert agrees(frequencies_p_value(np.bincount(seen[::15], minlength=64), posterior))
-        assert (rows[:, FEATURES:] == 1).all()
-        np.testing.assert_array_equal(start[OBSERVED], DATA[:2][OBSERVED])
-        for found, truth in zip(state, summary(start, rows.astype(float)), strict=True):
-            np.testing.assert_allclose(found, truth, atol=1e-6)
+    check = partial(sweep_p_values, posterior, tables, which, background=background)
+    data = np.where(OBSERVED, DATA[:2], 0.0)
+    assert holds(partial(check, data, observed=OBSERVED), replicates(2000))
     # The broken twin: the fills, taken for data.
-    start = np.where(OBSERVED, DATA[:2], -3.0)
-    seen, _, _ = run(start, tables, which, THETA, 60_000, 0, background=background)
-    assert not agrees(frequencies_p_value(np.bincount(seen[::15], minlength=64), posterior))
+    assert is_caught(partial(check, np.where(OBSERVED, DATA[:2], -3.0)), 2000)
 
 
 @pytest.mark.jit
 def test_a_wrong_precision_is_caught():
     data, tables, which = 2 * DATA[:2], prior_tables(), np.array([0, 2])
     posterior = np.exp(log_posterior(all_matrices(2, FEATURES), DATA[:2], tables, which))
-    seen, _, _ = run(data, tables, which, THETA, 40_000, 0)
-    assert not agrees(frequencies_p_value(np.bincount(seen[::10], minlength=64), posterior))
+    assert is_caught(partial(sweep_p_values, posterior, tables, which, data), 2000)
 
 
 @pytest.mark.jit
@@ -239,7 +260,8 @@ def test_kept_state_equals_recomputed_state_and_seeds_repeat():
 
 def test_a_short_sweep_of_incomplete_data_without_the_compiler():
     data, observed = DATA.copy(), np.array([[True, False], [True, True], [False, False]])
-    _, rows, kept = run(data, prior_tables(), WHICH, THETA, 12, 1, observed, background=True)
+    rows = first_rows(prior_tables(), WHICH, THETA, background=True)
+    _, _, kept = run(data, prior_tables(), WHICH, THETA, 12, 1, observed, rows)
     for found, truth in zip(kept, summary(data, rows.astype(float)), strict=True):
         np.testing.assert_allclose(found, truth, atol=1e-10)
     np.testing.assert_array_equal(data[observed], DATA[observed])

@@ -8,7 +8,7 @@ import ribp
 from ribp.kernels import rows_mean_field as kernel
 from ribp.testing import exact
 from ribp.testing.exact import all_rows
-from ribp.testing.goodness import agrees, frequencies_p_value
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.harsh_cases import CASES
 
 FEATURES = 4
@@ -245,15 +245,16 @@ def test_what_is_not_a_number_is_not_hidden():
 
 
 def test_draws_are_coins_that_belong_to_their_rows():
-    nu = np.tile([0.0, 0.2, 0.9, 0.5, 1.0], (600, 1))
-    out = np.empty(nu.shape, np.int8)
-    kernel.draw_rows(np.uint64(5), 3, 0, nu, out)
-    seen = np.bincount(out @ (1 << np.arange(5)), minlength=32)
-    assert agrees(frequencies_p_value(seen, np.where(all_rows(5), nu[0], 1 - nu[0]).prod(axis=1)))
-    wrong = np.array([0.0, 0.2, 0.9, 0.3, 1.0])
-    assert not agrees(
-        frequencies_p_value(seen, np.where(all_rows(5), wrong, 1 - wrong).prod(axis=1))
-    )
-    later = np.empty((100, 5), np.int8)
-    kernel.draw_rows(np.uint64(5), 3, 500, nu[500:], later)
-    np.testing.assert_array_equal(later, out[500:])
+    def drawn(n, seed, first=0):
+        out = np.empty((n, 5), np.int8)
+        kernel.draw_rows(np.uint64(seed), 3, first, np.tile([0.0, 0.2, 0.9, 0.5, 1.0], (n, 1)), out)
+        return out
+
+    def p_values(n, seed, fourth=0.5):
+        seen = np.bincount(drawn(n, seed) @ (1 << np.arange(5)), minlength=32)
+        nu = np.array([0.0, 0.2, 0.9, fourth, 1.0])
+        return [frequencies_p_value(seen, np.where(all_rows(5), nu, 1 - nu).prod(axis=1))]
+
+    assert holds(p_values, replicates(600))
+    assert is_caught(lambda n, seed: p_values(n, seed, fourth=0.2), 600)
+    np.testing.assert_array_equal(drawn(20, 5, first=10), drawn(30, 5)[10:])

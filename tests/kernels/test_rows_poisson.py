@@ -1,5 +1,6 @@
 """Poisson rows given the features: conditionals and transitions against enumeration, and splits."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,14 @@ from scipy import stats
 from scipy.special import xlogy
 
 from ribp.kernels import rows_poisson as kernel
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
+from tests.helpers.binomial_cells import binomial_p_value
 from tests.helpers.row_cases import (
     DIMS,
     EXACT,
@@ -166,60 +174,60 @@ def split_many(x, weights, size, seed):
     return np.array(out, dtype=np.int64)
 
 
-def split_p_value(x, weights, size, seed):
-    """Return the p-value of splits against the enumerated multinomial law."""
-    found = split_many(x, weights, size, seed)
+def split_p_values(x, weights, n, seed, *, forgetful=False):
+    """Compare splits with the enumerated multinomial law.
+
+    The twin is forgetful: its first share takes no account of the others.
+    """
+    found = split_many(x, weights, n, seed)
+    if forgetful:
+        found[:, 0] = np.random.default_rng(seed).permutation(found[:, 0])
+        found[:, -1] = x - found[:, :-1].sum(axis=1)
+        found = found[found[:, -1] >= 0]
     code = (x + 1) ** np.arange(weights.size)
     cells = [p for p in product(range(int(x) + 1), repeat=weights.size) if sum(p) == x]
     law = np.zeros(int((x + 1) ** weights.size))
     law[(np.array(cells) @ code).astype(int)] = stats.multinomial.pmf(
         cells, int(x), weights / weights.sum()
     )
-    return frequencies_p_value(np.bincount((found @ code).astype(int), minlength=law.size), law)
+    return [frequencies_p_value(np.bincount((found @ code).astype(int), minlength=law.size), law)]
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("weights", [[1.0, 0.2, 3.0], [0.5, 2.0, 0.0], [0.0, 1e-3, 1.0, 0.5]])
 @pytest.mark.parametrize("x", [1.0, 4.0, 5.0, 9.0])
 def test_splits_are_multinomial(x, weights):
-    weights = np.array(weights)
-    for seed in range(n_seeds(1)):
-        assert agrees(split_p_value(x, weights, 20_000, seed))
+    assert holds(partial(split_p_values, x, np.array(weights)), replicates(20_000))
 
 
 @pytest.mark.jit
 def test_splits_of_large_counts():
     weights, x = np.array([1.0, 1e-9, 5.0, 0.1, 2.0]), 10**6
-    found = split_many(float(x), weights, 20_000, 1)
     probs = weights / weights.sum()
-    for a in (0, 2, 3, 4):
-        values = stats.binom.cdf(found[:, a], x, probs[a])
-        cells = np.histogram(values, bins=20, range=(0, 1))[0]
-        assert agrees(frequencies_p_value(cells, np.full(20, 0.05)))
-    assert found[:, 1].sum() < 30
-    covariance = np.cov(found[:, 0], found[:, 2])[0, 1]
-    assert covariance == pytest.approx(-x * probs[0] * probs[2], rel=0.1)
+
+    def p_values(n, seed):
+        found = split_many(float(x), weights, n, seed)
+        rare = stats.binomtest(found[:, 1].sum(), n * x, probs[1]).pvalue
+        products = (found[:, 0] - x * probs[0]) * (found[:, 2] - x * probs[2])
+        covariance = mean_p_value(products, -x * probs[0] * probs[2])
+        return [
+            rare,
+            covariance,
+            *(binomial_p_value(found[:, a], x, probs[a]) for a in (0, 2, 3, 4)),
+        ]
+
+    assert holds(p_values, replicates(20_000))
 
 
 @pytest.mark.jit
 def test_wrong_splits_are_caught():
-    """Shares drawn without taking account of those before them."""
-    weights, x = np.array([1.0, 0.2, 3.0]), 5.0
-    found = split_many(x, weights, 20_000, 0)
-    first = split_many(x, weights[::-1].copy(), 20_000, 1)[:, 2]
-    independent = np.column_stack([first, found[:, 1]])
-    code = 6 ** np.arange(2)
-    cells = [p for p in product(range(6), repeat=3) if sum(p) == x]
-    law = np.zeros(36)
-    for p, value in zip(cells, stats.multinomial.pmf(cells, 5, weights / 4.2), strict=True):
-        law[p[0] + 6 * p[1]] = value
-    assert agrees(frequencies_p_value(np.bincount(found[:, :2] @ code, minlength=36), law))
-    assert not agrees(frequencies_p_value(np.bincount(independent @ code, minlength=36), law))
+    check = partial(split_p_values, 5.0, np.array([1.0, 0.2, 3.0]), forgetful=True)
+    assert is_caught(check, 20_000)
 
 
 @pytest.mark.parametrize("x", [2.0, 6.0])
 def test_splits_without_the_compiler(x):
-    assert agrees(split_p_value(x, np.array([1.0, 0.0, 0.5, 0.3]), 400, 2))
+    assert holds(partial(split_p_values, x, np.array([1.0, 0.0, 0.5, 0.3])), replicates(400))
 
 
 @pytest.mark.parametrize("seen", ["all", "most"])

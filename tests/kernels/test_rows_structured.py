@@ -1,5 +1,6 @@
 """Rows of the structured family against enumeration: moments, every coordinate step, draws."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.special import logsumexp
 import ribp
 from ribp.kernels import rows_structured as kernel
 from ribp.testing.exact import all_rows
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 
 
 class Row(NamedTuple):
@@ -276,12 +277,14 @@ def test_rows_are_weighted_and_do_not_see_each_other():
     np.testing.assert_allclose(together[5], total, rtol=1e-14, atol=1e-14)
 
 
-def drawn(rows, n, seed):
+def draw_p_values(rows, laws, n, seed):
+    """Compare n draws of each row with a law."""
     out = np.zeros((n * len(rows), rows[0].lam.size), np.int8)
     lam = np.repeat([r.lam for r in rows], n, axis=0)
     kernel.draw(np.uint64(seed), 3, 10, lam, np.repeat([r.g for r in rows], n, axis=0), out)
     codes = (out @ (1 << np.arange(out.shape[1]))).reshape(len(rows), n)
-    return [np.bincount(c, minlength=2 ** out.shape[1]) for c in codes]
+    seen = [np.bincount(c, minlength=2 ** out.shape[1]) for c in codes]
+    return list(map(frequencies_p_value, seen, laws))
 
 
 def draw_cases():
@@ -297,22 +300,20 @@ def draw_cases():
 
 def test_draws_come_from_q():
     rows = draw_cases()
-    for row, seen in zip(rows, drawn(rows, 400 * n_seeds(1), 0), strict=True):
-        assert agrees(frequencies_p_value(seen, np.exp(log_q(row))))
+    assert holds(
+        partial(draw_p_values, rows, [np.exp(log_q(row)) for row in rows]), replicates(400)
+    )
 
 
 def test_draws_that_forget_the_count_are_noticed():
-    rows = draw_cases()
-    counts = drawn(rows, 400, 0)
-    for row, seen in zip(rows[::2], counts[::2], strict=True):
-        q = np.exp(log_q(row))
-        z = all_rows(4)
-        nu = q @ z
+    z = all_rows(4)
+    for row in draw_cases()[::2]:
+        nu = np.exp(log_q(row)) @ z
         independent = np.prod(np.where(z == 1, nu, 1 - nu), axis=1)
-        assert not agrees(frequencies_p_value(seen, independent))
+        assert is_caught(partial(draw_p_values, [row], [independent]), 400)
 
 
 def test_draws_with_an_odd_number_of_features():
     rng = np.random.default_rng(10)
     row = harsh(rng, 3)._replace(lam=np.array([0.3, -0.5, 1.0]), g=np.zeros(4))
-    assert agrees(frequencies_p_value(drawn([row], 400, 1)[0], np.exp(log_q(row))))
+    assert holds(partial(draw_p_values, [row], [np.exp(log_q(row))]), replicates(400))

@@ -5,10 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ribp.kernels import symmetric
 from ribp.testing import exact
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.harsh_cases import CASES, falling
 
 
@@ -102,12 +103,22 @@ def test_skip_table_in_logs_where_doubles_end():
     assert logs
     truth = math.lgamma(741) - 2 * math.lgamma(371)
     assert table[370, 740] == pytest.approx(truth, rel=1e-12)
-    flat = symmetric.draw_sets(np.uint64(1), 0, np.full(40, 370), table, logs, np.arange(740))
-    assert all(len(set(row)) == 370 for row in flat.reshape(40, 370))
-    # equal odds: the number below the middle is hypergeometric, with standard deviation 6.8
-    below = (flat.reshape(40, 370) < 370).sum(axis=1)
-    assert agrees(mean_p_value(below, 185.0))
-    assert 4 < below.std() < 10
+    # equal odds: the number below the middle is hypergeometric
+    law = stats.hypergeom(740, 370, 370).pmf(np.arange(371))
+
+    def p_values(n, seed):
+        counts = np.full(n, 370)
+        flat = symmetric.draw_sets(np.uint64(seed), 0, counts, table, logs, np.arange(740))
+        sets = flat.reshape(n, 370)
+        assert all(len(set(row)) == 370 for row in sets)
+        return [frequencies_p_value(np.bincount((sets < 370).sum(axis=1), minlength=371), law)]
+
+    def coins(n, seed):  # the broken twin: a member may be drawn twice
+        below = np.random.default_rng(seed).binomial(370, 0.5, n)
+        return [frequencies_p_value(np.bincount(below, minlength=371), law)]
+
+    assert holds(p_values, replicates(100))
+    assert is_caught(coins, 1000)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
@@ -116,13 +127,17 @@ def test_draws_have_the_law_of_sets(k):
     sets = list(combinations(range(6), k))
     mass = np.array([np.exp(theta[list(s)].sum()) for s in sets])
     table, logs = symmetric.skip_table(theta, k)
-    rows = 3000
-    for seed in range(n_seeds(2)):
-        flat = symmetric.draw_sets(np.uint64(seed), 0, np.full(rows, k), table, logs, np.arange(6))
-        drawn = np.sort(flat.reshape(rows, k), axis=1)
-        index = {s: at for at, s in enumerate(sets)}
+    index = {s: at for at, s in enumerate(sets)}
+
+    def p_values(n, seed, power=1.0):
+        flat = symmetric.draw_sets(np.uint64(seed), 0, np.full(n, k), table, logs, np.arange(6))
+        drawn = np.sort(flat.reshape(n, k), axis=1)
         seen = np.bincount([index[tuple(d)] for d in drawn], minlength=len(sets))
-        assert agrees(frequencies_p_value(seen, mass / mass.sum()))
+        return [frequencies_p_value(seen, mass**power)]
+
+    assert holds(p_values, replicates(6000))
+    if len(sets) > 1:
+        assert is_caught(lambda n, seed: p_values(n, seed, power=0.7), 3000)
 
 
 def test_draws_of_mixed_counts_are_laid_end_to_end():

@@ -11,7 +11,13 @@ from scipy import special, stats
 
 from ribp.errors import InputError
 from ribp.measures import BetaProcess, negative_binomial_nonzero, negative_binomial_one
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
 from tests.helpers.levy_integrals import beta_integral, beta_intensity, integral, softplus
 
 # c, s, theta, then for alpha = 1 the logs of N, of E[T | t] and of the rate of new atoms (M = 7):
@@ -139,24 +145,29 @@ def test_atoms_are_a_poisson_process(c, s):
     """The number above x is Poisson(N(x)), and exp(-N(largest)) is uniform."""
     measure = BetaProcess(3.0, c, s)
     theta = float(measure.inverse_levy_tail(4.0))
-    law = stats.poisson(4.0).pmf(np.arange(60))
-    broken = BetaProcess(
-        3.0, 3.0 * abs(c) + 2.0, s
-    )  # another concentration: both checks must notice
-    for one, right in ((measure, True), (broken, False)):
-        draws = many_draws(np.random.default_rng(20), one, 3000, 60)
-        above = np.bincount((draws > theta).sum(axis=1), minlength=60)[:60]
-        assert agrees(frequencies_p_value(above, law)) == right
+    law = stats.poisson(4.0).pmf(np.arange(61))
+
+    def p_values(n, seed, drawn=measure):
+        draws = many_draws(np.random.default_rng(seed), drawn, n, 60)
+        above = np.bincount((draws > theta).sum(axis=1), minlength=61)
         uniform = np.exp(-np.exp(measure.log_levy_tail(draws[:, 0])))
-        assert agrees(stats.kstest(uniform, "uniform").pvalue) == right
+        return [frequencies_p_value(above, law), stats.kstest(uniform, "uniform").pvalue]
+
+    assert holds(p_values, replicates(3000))
+    broken = BetaProcess(3.0, 3.0 * abs(c) + 2.0, s)  # both must notice another concentration
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, broken))], 1000)
 
 
 def test_one_parameter_atoms_are_stick_products():
     """For c = 1: log pi_1 ~ -Exp(1)/alpha, pi_2/pi_1 ~ Beta(alpha, 1)."""
-    draws = many_draws(np.random.default_rng(22), BetaProcess(2.5), 4000, 2)
-    log_pi = -np.logaddexp(0, -draws)
-    for share in (log_pi[:, 0], log_pi[:, 1] - log_pi[:, 0]):
-        assert agrees(stats.kstest(np.exp(share), stats.beta(2.5, 1).cdf).pvalue)
+
+    def p_values(n, seed, mass=2.5):
+        log_pi = -np.logaddexp(0, -many_draws(np.random.default_rng(seed), BetaProcess(2.5), n, 2))
+        shares = np.exp([log_pi[:, 0], log_pi[:, 1] - log_pi[:, 0]])
+        return [stats.kstest(share, stats.beta(mass, 1).cdf).pvalue for share in shares]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, mass=3.5))], 2000)
 
 
 @by_shape
@@ -164,20 +175,30 @@ def test_mass_is_the_expected_total_size(c, s):
     """Campbell: the sizes sum to alpha on average; above t to alpha less the tail."""
     measure, log_t = BetaProcess(3.0, c, s), -3.0
     n_atoms = int(40 + 2 * np.exp(measure.log_levy_tail(log_t)))
-    draws = many_draws(np.random.default_rng(23), measure, 2000, n_atoms)
-    assert np.all(draws[:, -1] < log_t)
-    totals = np.where(draws > log_t, special.expit(draws), 0.0).sum(axis=1)
-    below = float(measure.new_atom_rate(0, log_t))
-    assert agrees(mean_p_value(totals, 3.0 - below))
-    assert not agrees(mean_p_value(totals, 1.2 * (3.0 - below)))
+    above = 3.0 - float(measure.new_atom_rate(0, log_t))
+
+    def p_values(n, seed, factor=1.0):
+        draws = many_draws(np.random.default_rng(seed), measure, n, n_atoms)
+        assert np.all(draws[:, -1] < log_t)
+        totals = np.where(draws > log_t, special.expit(draws), 0.0).sum(axis=1)
+        return [mean_p_value(totals, factor * above)]
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: p_values(n, seed, factor=1.5), 1000)
 
 
 def test_weak_limit_has_its_beta_law_and_mean():
-    measure, rng = BetaProcess(3.0, 2.5), np.random.default_rng(24)
-    pi = special.expit(np.array([measure.weak_limit(rng, 10) for _ in range(2000)]))
-    assert agrees(mean_p_value(pi.sum(axis=1), 3.0))
-    assert agrees(stats.kstest(pi.ravel(), stats.beta(0.75, 1.75).cdf).pvalue)
-    assert not agrees(stats.kstest(pi.ravel(), stats.beta(0.75, 2.5).cdf).pvalue)
+    measure = BetaProcess(3.0, 2.5)
+
+    def p_values(n, seed, b=1.75):
+        rng = np.random.default_rng(seed)
+        pi = special.expit(np.array([measure.weak_limit(rng, 10) for _ in range(n)]))
+        law = stats.beta(0.75, b)
+        return [mean_p_value(pi.sum(axis=1), 10 * law.mean()), stats.kstest(pi.ravel(), law.cdf)[1]]
+
+    assert stats.beta(0.75, 1.75).mean() == pytest.approx(3.0 / 10)
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, b=2.5))], 500)
 
 
 @pytest.mark.parametrize("c", [0.5, 1.0, 100.0])
@@ -252,11 +273,14 @@ def test_tail_odds_of_the_stream_are_the_mean_of_what_follows():
     measure = BetaProcess(2.0, 2.5)
     stream = measure.atom_stream(np.random.default_rng(26))
     assert stream.log_expected_tail_odds() == pytest.approx(math.log(5.0 / 1.5))
-    draws = many_draws(np.random.default_rng(26), measure, 4000, 150)
-    expected = np.exp(measure.log_expected_tail_odds(draws[:, 3]))
-    surplus = np.exp(draws[:, 4:]).sum(axis=1) - expected
-    assert agrees(mean_p_value(surplus, 0.0))
-    assert not agrees(mean_p_value(surplus, 0.2 * expected.mean()))
+
+    def p_values(n, seed, factor=1.0):
+        draws = many_draws(np.random.default_rng(seed), measure, n, 150)
+        expected = np.exp(measure.log_expected_tail_odds(draws[:, 3]))
+        return [mean_p_value(np.exp(draws[:, 4:]).sum(axis=1) - factor * expected, 0.0)]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(lambda n, seed: p_values(n, seed, factor=1.2), 800)
 
 
 @pytest.mark.parametrize("measure", [BetaProcess(2.0), BetaProcess(2.0, 3.0, 0.4)])
@@ -323,22 +347,30 @@ def test_atoms_taken_by_one_row_or_another_are_the_atoms_taken_by_either(c, s):
 @pytest.mark.parametrize("log_threshold", [-2.0, 0.5, np.inf])
 def test_new_atoms_have_their_truncated_beta_law(c, s, log_threshold):
     measure = BetaProcess(2.0, c, s)
-    atoms = measure.draw_new_atoms(np.random.default_rng(28), 3000, 3, log_threshold)
-    assert np.all(atoms <= log_threshold)
-    share = measure.new_atom_rate(3, atoms) / measure.new_atom_rate(3, log_threshold)
-    assert agrees(stats.kstest(share, "uniform").pvalue)
-    wrong = measure.new_atom_rate(3, atoms - 1 / (1 - s)) / measure.new_atom_rate(3, log_threshold)
-    assert not agrees(stats.kstest(wrong, "uniform").pvalue)
+
+    def p_values(n, seed, shift=0.0):
+        atoms = measure.draw_new_atoms(np.random.default_rng(seed), n, 3, log_threshold)
+        assert np.all(atoms <= log_threshold)
+        below = measure.new_atom_rate(3, atoms - shift)
+        return [stats.kstest(below / measure.new_atom_rate(3, log_threshold), "uniform").pvalue]
+
+    assert holds(p_values, replicates(3000))
+    assert is_caught(lambda n, seed: p_values(n, seed, shift=1 / (1 - s)), 500)
 
 
 @by_shape
 def test_new_atoms_below_thresholds_that_underflow(c, s):
     measure = BetaProcess(2.0, c, s)
-    atoms = measure.draw_new_atoms(np.random.default_rng(29), 500, 10**6, -1e5)
-    assert np.isfinite(atoms).all()
-    assert atoms.max() <= -1e5
-    # there pi/t is a power of a uniform: (1-s)(log t - log pi) is exponential
-    assert agrees(stats.kstest((1 - s) * (-1e5 - atoms), "expon").pvalue)
+
+    def p_values(n, seed, scale=1.0):
+        atoms = measure.draw_new_atoms(np.random.default_rng(seed), n, 10**6, -1e5)
+        assert np.isfinite(atoms).all()
+        assert atoms.max() <= -1e5
+        # there pi/t is a power of a uniform: (1-s)(log t - log pi) is exponential
+        return [stats.kstest(scale * (1 - s) * (-1e5 - atoms), "expon").pvalue]
+
+    assert holds(p_values, replicates(500))
+    assert is_caught(lambda n, seed: p_values(n, seed, scale=2.0), 500)
 
 
 def test_no_new_atoms():

@@ -10,7 +10,7 @@ from scipy import stats
 
 from ribp.errors import InputError
 from ribp.measures import GammaProcess, poisson_nonzero
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.levy_integrals import integral
 
 # log E_1(x), by mpmath with 40 digits.
@@ -31,6 +31,12 @@ def tail_integral(measure, log_t, log_function):
         return np.log(measure.mass) - np.exp(u) / measure.scale + log_function(u)
 
     return float(np.exp(integral(density, log_t - 50.0, log_t, panel=0.5)))
+
+
+def many_draws(measure, n, seed, n_atoms):
+    """Return the n_atoms largest atoms of n measures, at once."""
+    steps = np.random.default_rng(seed).standard_exponential((n, n_atoms))
+    return measure.inverse_levy_tail(np.cumsum(steps, axis=1))
 
 
 @pytest.mark.parametrize(("x", "want"), E1)
@@ -93,34 +99,42 @@ def test_tail_odds_at_the_ends():
 
 
 def test_number_of_atoms_and_largest_atom_have_their_law():
-    measure, rng = GammaProcess(3.0, 2.0), np.random.default_rng(6)
-    draws = measure.inverse_levy_tail(np.cumsum(rng.standard_exponential((3000, 60)), axis=1))
-    above = (draws > math.log(0.05)).sum(axis=1)
-    mean = math.exp(float(measure.log_levy_tail(math.log(0.05))))
-    assert agrees(mean_p_value(above, mean))
-    assert not agrees(mean_p_value(above, 1.1 * mean))
-    largest = np.exp(-np.exp(measure.log_levy_tail(draws[:, 0])))
-    assert agrees(stats.kstest(largest, "uniform").pvalue)
-    wrong = np.exp(-np.exp(GammaProcess(3.0, 1.7).log_levy_tail(draws[:, 0])))
-    assert not agrees(stats.kstest(wrong, "uniform").pvalue)
-    total = np.exp(draws).sum(axis=1)
-    assert agrees(stats.kstest(total, stats.gamma(3.0, scale=2.0).cdf).pvalue)
+    def p_values(n, seed, scale=2.0):
+        draws = many_draws(GammaProcess(3.0, 2.0), n, seed, 60)
+        claimed = GammaProcess(3.0, scale)
+        above = (draws > math.log(0.05)).sum(axis=1)
+        mean = math.exp(float(claimed.log_levy_tail(math.log(0.05))))
+        largest = np.exp(-np.exp(claimed.log_levy_tail(draws[:, 0])))
+        total = np.exp(draws).sum(axis=1)
+        return [
+            mean_p_value(above, mean),
+            stats.kstest(largest, "uniform").pvalue,
+            stats.kstest(total, stats.gamma(3.0, scale=scale).cdf).pvalue,
+        ]
+
+    assert holds(p_values, replicates(3000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, scale=1.4))], 1500)  # by each of them
 
 
 def test_weak_limit_has_the_total_of_the_process():
-    measure, rng = GammaProcess(3.0, 2.0), np.random.default_rng(7)
-    totals = [np.exp(measure.weak_limit(rng, 20)).sum() for _ in range(3000)]
-    assert agrees(stats.kstest(totals, stats.gamma(3.0, scale=2.0).cdf).pvalue)
-    assert not agrees(stats.kstest(totals, stats.gamma(3.0, scale=1.8).cdf).pvalue)
+    def p_values(n, seed, scale=2.0):
+        measure, rng = GammaProcess(3.0, 2.0), np.random.default_rng(seed)
+        totals = [np.exp(measure.weak_limit(rng, 20)).sum() for _ in range(n)]
+        return [stats.kstest(totals, stats.gamma(3.0, scale=scale).cdf).pvalue]
+
+    assert holds(p_values, replicates(3000))
+    assert is_caught(lambda n, seed: p_values(n, seed, scale=1.5), 1500)
 
 
 def test_expected_tail_is_the_mean_of_the_tail():
-    measure, rng = GammaProcess(3.0), np.random.default_rng(8)
-    draws = measure.inverse_levy_tail(np.cumsum(rng.standard_exponential((4000, 100)), axis=1))
-    expected = np.exp(measure.log_expected_tail_odds(draws[:, 2]))
-    surplus = np.exp(draws[:, 3:]).sum(axis=1) - expected
-    assert agrees(mean_p_value(surplus, 0.0))
-    assert not agrees(mean_p_value(surplus, 0.2 * expected.mean()))
+    def p_values(n, seed, factor=1.0):
+        measure = GammaProcess(3.0)
+        draws = many_draws(measure, n, seed, 100)
+        expected = np.exp(measure.log_expected_tail_odds(draws[:, 2]))
+        return [mean_p_value(np.exp(draws[:, 3:]).sum(axis=1) - factor * expected, 0.0)]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(lambda n, seed: p_values(n, seed, factor=1.2), 1000)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -2.0, np.inf, np.nan, "big"])

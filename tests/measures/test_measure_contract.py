@@ -1,6 +1,7 @@
 """What every measure promises, driven by one table."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ribp.measures import (
     PitmanYorWeights,
     poisson_nonzero,
 )
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 MEASURES = [
     BetaProcess(5),
@@ -106,6 +108,14 @@ class TestEveryMeasure:
 
 def test_underflow_is_real_in_the_weak_limit():
     """MATH 4: 70% of the weights are below e^-700 at I = 10^4, mass 5; none is lost."""
-    log_odds = BetaProcess(5).weak_limit(np.random.default_rng(5), 10_000)
-    assert np.mean(log_odds < -700) == pytest.approx(np.exp(-700 * 5e-4), abs=0.03)
-    assert np.mean(special.expit(log_odds) == 0.0) > 0.6
+    small = math.exp(-700 * 5e-4)
+    assert small > 0.7
+
+    def p_values(n, seed, share=small):
+        rng = np.random.default_rng(seed)
+        log_odds = np.concatenate([BetaProcess(5).weak_limit(rng, 10_000) for _ in range(n)])
+        assert (special.expit(log_odds[log_odds < -746]) == 0.0).all()
+        return [mean_p_value(log_odds < -700, share)]
+
+    assert holds(p_values, replicates(1))
+    assert is_caught(lambda n, seed: p_values(n, seed, share=0.6), 1)

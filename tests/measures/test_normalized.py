@@ -6,24 +6,28 @@ from scipy import stats
 
 from ribp.errors import InputError
 from ribp.measures import DirichletWeights, GammaProcess, PitmanYorWeights
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 
 @pytest.mark.parametrize(
     ("mass", "discount"), [(0.5, 0.0), (3.0, 0.0), (2.0, 0.4), (-0.2, 0.5), (0.0, 0.8)]
 )
 def test_sticks_have_their_beta_laws(mass, discount):
-    rng = np.random.default_rng(9)
     measure = PitmanYorWeights(mass, discount)
-    draws = np.exp([measure.size_ordered(rng, 4) for _ in range(4000)])
-    left = 1.0 - np.cumsum(np.pad(draws, ((0, 0), (1, 0))), axis=1)[:, :-1]
-    for k in range(1, 5):
-        share = np.clip(draws[:, k - 1] / left[:, k - 1], 0.0, 1.0)
-        good = left[:, k - 1] > 1e-4  # below, the subtraction above has lost its digits
-        law = stats.beta(1 - discount, mass + k * discount)
-        assert agrees(stats.kstest(share[good], law.cdf).pvalue)
-        wrong = stats.beta(1 - discount, 1.5 * (mass + k * discount) + 0.5)
-        assert not agrees(stats.kstest(share[good], wrong.cdf).pvalue)
+
+    def p_values(n, seed, factor=1.0, more=0.0):
+        rng, found = np.random.default_rng(seed), []
+        draws = np.exp([measure.size_ordered(rng, 4) for _ in range(n)])
+        left = 1.0 - np.cumsum(np.pad(draws, ((0, 0), (1, 0))), axis=1)[:, :-1]
+        for k in range(1, 5):
+            share = np.clip(draws[:, k - 1] / left[:, k - 1], 0.0, 1.0)
+            good = left[:, k - 1] > 1e-4  # below, the subtraction above has lost its digits
+            law = stats.beta(1 - discount, factor * (mass + k * discount) + more)
+            found.append(stats.kstest(share[good], law.cdf).pvalue)
+        return found
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, 3.0, 2.0))], 1200)  # by each of them
 
 
 @pytest.mark.parametrize("measure", [DirichletWeights(3.0), PitmanYorWeights(1.0, 0.3)])
@@ -37,39 +41,54 @@ def test_pieces_and_the_stick_left_add_up_to_one(measure):
 
 
 def test_stick_left_goes_far_below_the_smallest_float():
-    stream = DirichletWeights(1.0).atom_stream(np.random.default_rng(11))
-    weights = stream.extend(5000)
-    assert stream.log_expected_tail_odds() == pytest.approx(-5000, rel=0.1)
-    assert np.isfinite(weights).all()
+    def p_values(n, seed, mass=1.0):
+        """Minus the logarithm of what n sticks leave is a sum of n exponentials."""
+        stream = DirichletWeights(mass).atom_stream(np.random.default_rng(seed))
+        assert np.isfinite(stream.extend(n)).all()
+        law, found = stats.gamma(n), -stream.log_expected_tail_odds()
+        return [2 * min(law.cdf(found), law.sf(found))]
+
+    assert holds(p_values, replicates(5000))
+    assert is_caught(lambda n, seed: p_values(n, seed, mass=1.3), 5000)
 
 
 def test_two_draws_coincide_as_known():
     """E[sum P^2] = (1-s)/(1+alpha), the chance that two customers share a table."""
-    rng = np.random.default_rng(12)
-    for mass, discount in ((2.0, 0.0), (2.0, 0.5)):
-        measure = PitmanYorWeights(mass, discount)
-        squares = [np.exp(2 * measure.size_ordered(rng, 400)).sum() for _ in range(2000)]
-        assert agrees(mean_p_value(squares, (1 - discount) / (1 + mass)))
-        assert not agrees(mean_p_value(squares, (1 - discount) / (1.6 + mass)))
+
+    def p_values(n, seed, more=1.0):
+        rng, found = np.random.default_rng(seed), []
+        for mass, discount in ((2.0, 0.0), (2.0, 0.5)):
+            measure = PitmanYorWeights(mass, discount)
+            squares = [np.exp(2 * measure.size_ordered(rng, 400)).sum() for _ in range(n)]
+            found.append(mean_p_value(squares, (1 - discount) / (more + mass)))
+        return found
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, more=4.0))], 300)
 
 
 def test_gamma_process_atoms_normalise_to_dirichlet_weights():
-    rng = np.random.default_rng(13)
-    squares = []
-    for _ in range(2000):
-        sizes = np.exp(GammaProcess(2.0, 3.0).size_ordered(rng, 100))
-        squares.append(((sizes / sizes.sum()) ** 2).sum())
-    assert agrees(mean_p_value(squares, 1 / 3))
+    def p_values(n, seed, mass=2.0):
+        rng, squares = np.random.default_rng(seed), []
+        for _ in range(n):
+            sizes = np.exp(GammaProcess(mass, 3.0).size_ordered(rng, 100))
+            squares.append(((sizes / sizes.sum()) ** 2).sum())
+        return [mean_p_value(squares, 1 / 3)]
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(lambda n, seed: p_values(n, seed, mass=4.0), 200)
 
 
 @pytest.mark.parametrize("measure", [DirichletWeights(2.0), PitmanYorWeights(2.0, 0.0)])
 def test_weak_limit_is_symmetric_dirichlet(measure):
-    rng = np.random.default_rng(14)
-    draws = np.exp([measure.weak_limit(rng, 8) for _ in range(4000)])
-    np.testing.assert_allclose(draws.sum(axis=1), 1.0, rtol=1e-13)
-    assert agrees(stats.kstest(draws[:, 0], stats.beta(0.25, 1.75).cdf).pvalue)
-    assert agrees(stats.kstest(draws[:, 7], stats.beta(0.25, 1.75).cdf).pvalue)
-    assert not agrees(stats.kstest(draws[:, 0], stats.beta(0.3, 1.7).cdf).pvalue)
+    def p_values(n, seed, a=0.25):
+        rng = np.random.default_rng(seed)
+        draws = np.exp([measure.weak_limit(rng, 8) for _ in range(n)])
+        np.testing.assert_allclose(draws.sum(axis=1), 1.0, rtol=1e-13)
+        return [stats.kstest(draws[:, at], stats.beta(a, 2 - a).cdf).pvalue for at in (0, 7)]
+
+    assert holds(p_values, replicates(3000))
+    assert is_caught(lambda n, seed: [max(p_values(n, seed, a=0.4))], 1000)
 
 
 def test_weak_limit_of_mass_so_small_that_one_weight_takes_all():

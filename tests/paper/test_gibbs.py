@@ -10,13 +10,12 @@ from ribp.model import Model
 from ribp.paper import gibbs as printed_gibbs
 from ribp.paper.rows import flip_matrix
 from ribp.testing import exact
-from ribp.testing.goodness import agrees, frequencies_p_value
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.printed_cases import CODE, LAW, THETA
 
 A = np.random.default_rng(5).normal(size=(5, 3))
 NOISE = np.array([0.8, 1.5, 1.1])
 X = np.array([0.7, -0.4, 1.2])
-N = 40_000
 
 
 def posterior(seen=(True, True, True)):
@@ -36,28 +35,33 @@ def swept(rng, rows, printed, data):
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_right_sweep_keeps_the_posterior_and_a_printed_one_does_not(missing):
-    rng = np.random.default_rng(0)
     x = np.where([False, missing, False], np.nan, X)
-    data = (with_missing if missing else complete)(np.tile(x, (N, 1)))
     _, law = posterior((True, not missing, True))
-    rows = exact.all_rows(5)[rng.choice(32, N, p=law)]
-    found = {
-        printed: np.bincount(swept(rng, rows, printed, data) @ CODE, minlength=32)
-        for printed in (False, True)
-    }
-    assert agrees(frequencies_p_value(found[False], law))
-    assert not agrees(frequencies_p_value(found[True], law))
+
+    def p_values(n, seed, printed=False):
+        rng = np.random.default_rng(seed)
+        data = (with_missing if missing else complete)(np.tile(x, (n, 1)))
+        rows = exact.all_rows(5)[rng.choice(32, n, p=law)]
+        found = np.bincount(swept(rng, rows, printed, data) @ CODE, minlength=32)
+        return [frequencies_p_value(found, law)]
+
+    assert holds(p_values, replicates(40_000))
+    assert is_caught(lambda n, seed: p_values(n, seed, printed=True), 10_000)
 
 
 @pytest.mark.parametrize("printed", [False, True])
 def test_a_sweep_moves_as_its_matrix_says(printed):
-    rng, start = np.random.default_rng(1), 6
+    start = 6
     height, law = posterior()
     steps = [flip_matrix(THETA, LAW, i, height, printed=printed) for i in range(5)]
-    rows = np.tile(exact.all_rows(5)[start], (N, 1))
-    found = swept(rng, rows, printed, complete(np.tile(X, (N, 1))))
     expected = np.linalg.multi_dot(steps)[start]
-    assert agrees(frequencies_p_value(np.bincount(found @ CODE, minlength=32), expected))
+
+    def p_values(n, seed):
+        rng, rows = np.random.default_rng(seed), np.tile(exact.all_rows(5)[start], (n, 1))
+        found = swept(rng, rows, printed, complete(np.tile(X, (n, 1))))
+        return [frequencies_p_value(np.bincount(found @ CODE, minlength=32), expected)]
+
+    assert holds(p_values, replicates(40_000))
     kept = max(np.abs(law @ step - law).max() for step in steps)
     assert (kept > 0.01) if printed else (kept < 1e-15)
 

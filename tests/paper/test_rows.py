@@ -7,28 +7,32 @@ import ribp
 from ribp import counts
 from ribp.paper import rows as printed
 from ribp.testing import exact
-from ribp.testing.goodness import agrees, frequencies_p_value
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.printed_cases import CODE, LAW, THETA
 
 
-def p_value(rows, law=LAW, kind="mixture"):
-    seen = np.bincount(rows @ CODE, minlength=32)
-    return frequencies_p_value(seen, exact.row_probs(THETA, law, kind))
+def check(sampler, wanted, law=LAW, kind="mixture"):
+    """Return a check that sampler(rng, THETA, wanted, n) draws rows from a law."""
+
+    def p_values(n, seed):
+        seen = sampler(np.random.default_rng(seed), THETA, wanted, n) @ CODE
+        probs = exact.row_probs(THETA, law, kind)
+        return [frequencies_p_value(np.bincount(seen, minlength=32), probs)]
+
+    return p_values
 
 
 def test_thinning_is_the_tilted_law_and_right_only_for_a_point_mass():
-    rng = np.random.default_rng(0)
-    rows = printed.thinned_coins(rng, THETA, LAW, 20_000)
-    assert agrees(p_value(rows, kind="tilted"))
-    assert not agrees(p_value(rows))
+    assert holds(check(printed.thinned_coins, LAW, kind="tilted"), replicates(20_000))
+    assert is_caught(check(printed.thinned_coins, LAW), 20_000)
     two = counts.exactly(2)
-    assert agrees(p_value(printed.thinned_coins(rng, THETA, two, 20_000), two))
+    assert holds(check(printed.thinned_coins, two, two), replicates(20_000))
 
 
 def test_marginal_draws_miss_the_count():
-    rows = printed.marginal_draws(np.random.default_rng(0), THETA, 2, 20_000)
+    rows = printed.marginal_draws(np.random.default_rng(0), THETA, 2, 2000)
     assert (rows.sum(axis=1) == 2).mean() < 0.5
-    assert not agrees(p_value(rows, counts.exactly(2)))
+    assert is_caught(check(printed.marginal_draws, 2, counts.exactly(2)), 2000)
 
 
 @pytest.mark.parametrize("feature", [0, 3])
@@ -45,5 +49,7 @@ def test_printed_flip_where_neither_count_is_allowed():
 
 
 def test_the_right_law_for_comparison():
-    rows = ribp.RestrictedBernoulli(THETA, LAW).sample(np.random.default_rng(0), 20_000)
-    assert agrees(p_value(rows))
+    def right(rng, theta, law, n):
+        return ribp.RestrictedBernoulli(theta, law).sample(rng, n)
+
+    assert holds(check(right, LAW), replicates(20_000))
