@@ -151,6 +151,11 @@ def test_two_samples_are_those_of_welch():
     assert mean_p_value(one, 0.3) == pytest.approx(stats.ttest_1samp(one, 0.3).pvalue)
 
 
+def test_rare_ones_that_were_not_seen():
+    assert mean_p_value(np.zeros(600), 1e-4) > 0.9
+    assert mean_p_value(np.zeros(600), 0.05) == pytest.approx(0.95**600)
+
+
 def test_draws_that_do_not_vary():
     assert mean_p_value([2.0, 2.0], 2.0) == 1.0
     assert mean_p_value([2.0, 2.0], 2.1) == 0.0

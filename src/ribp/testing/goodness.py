@@ -183,8 +183,13 @@ def frequencies_p_value(observed: ArrayLike, probs: ArrayLike) -> float:
 
 
 def mean_p_value(draws: ArrayLike, mean: float, standard_error: float = 0.0) -> float:
-    """Return the p-value of independent draws having `mean`, known up to `standard_error`."""
+    """Return the p-value of independent draws having `mean`, known up to `standard_error`.
+
+    Exact for draws that are zero or one, of which the ones may be so rare that none was seen.
+    """
     values = np.asarray(draws, dtype=float)
+    if standard_error == 0.0 and 0.0 < mean < 1.0 and np.isin(values, (0.0, 1.0)).all():
+        return float(stats.binomtest(int(values.sum()), values.size, mean).pvalue)
     own = values.std(ddof=1) / math.sqrt(values.size)
     return _t_p_value(float(values.mean() - mean), [(own, values.size - 1), (standard_error, 1e9)])
 
