@@ -154,13 +154,18 @@ def test_any_sets_of_notes():
 
 
 def test_strike_spread_moves_rows_apart():
-    def loudness(spread):
-        chords = synthesise_chords(0, chord_sets=[(0,)] * 2000, strike_spread=spread)
+    def loudness(spread, n=2000, seed=0):
+        chords = synthesise_chords(seed, chord_sets=[(0,)] * n, strike_spread=spread)
         return 0.5 * np.log(chords.spectra.sum(axis=1))
 
+    def p_values(n, seed, spread=0.3):
+        seen = loudness(0.3, n, seed)
+        total = ((seen - seen.mean()) ** 2).sum() / spread**2
+        return [2 * min(stats.chi2.cdf(total, n - 1), stats.chi2.sf(total, n - 1))]
+
     assert np.ptp(loudness(0)) < 1e-12
-    seen = loudness(0.3)
-    assert abs(seen.std() / 0.3 - 1) < 5 / np.sqrt(2 * 2000)
+    assert holds(p_values, replicates(2000))
+    assert is_caught(partial(p_values, spread=0.36), 2000)
 
 
 def test_same_seed_same_chords():
