@@ -2,11 +2,12 @@
 
 import itertools
 import math
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import expit, gammaln
+from scipy.special import digamma, expit, gammaln
 
 from ribp import counts
 from ribp.errors import InputError
@@ -117,9 +118,15 @@ def test_what_is_fixed_has_no_density():
 def test_simulated_states_have_their_marginals():
     model = Model(LAWS, FEATURES, LinearGaussian(), None, None)
 
-    def p_values(n, seed, mean_mass=stats.truncexpon(FEATURES).mean(), equal=(2 + 6 + 2) / 20):
+    expected = stats.truncexpon(FEATURES).mean()
+
+    @cache
+    def simulated(n, seed):
         rng = np.random.default_rng(seed)
-        states = [model.simulate(rng, DIMS)[0] for _ in range(n)]
+        return [model.simulate(rng, DIMS)[0] for _ in range(n)]
+
+    def p_values(n, seed, mean_mass=expected, equal=(2 + 6 + 2) / 20):
+        states = simulated(n, seed)
         mass = np.array([state.mass for state in states])
         assert mass.max() < FEATURES
         c = np.array([state.concentration for state in states])

@@ -1,14 +1,17 @@
 """The chords that ship, the synthetic ones, and the scale for both."""
 
 import re
+from functools import partial
 from importlib.resources import files
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.signal import welch
 
 from ribp.datasets import load_chords, scaled, synthesise_chords, synthesiser
 from ribp.errors import InputError
+from ribp.testing.goodness import holds, is_caught, replicates
 
 
 def explained(data, notes):

@@ -64,7 +64,8 @@ def test_features_have_their_posterior():
                 given = likelihood.update(rng, data, ROWS, given)
                 kept.append([given.features[0, 0], given.features[1, 1]])
             found.append(np.mean(kept[10:], axis=0))
-        return [mean_p_value(*pair) for pair in zip(np.transpose(found), wrong * np.array(means))]
+        pairs = zip(np.transpose(found), wrong * np.array(means), strict=True)
+        return [mean_p_value(*pair) for pair in pairs]
 
     assert holds(p_values, replicates(120))
     assert is_caught(partial(p_values, wrong=1.3), 120)

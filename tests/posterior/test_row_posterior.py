@@ -1,5 +1,6 @@
 """Rows with z summed out: against all z and SciPy's densities; the same wherever a row stands."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from ribp.likelihoods import (
 )
 from ribp.likelihoods.base import RowLaws, complete
 from ribp.posterior.row_posterior import row_posterior
+from ribp.rng import kernel_seed
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 FEATURES, DIMS, ROWS = 5, 4, 7
