@@ -126,7 +126,7 @@ def test_one_inflated_laws(rate):
         ]
 
     assert holds(p_values, replicates(5))
-    assert is_caught(partial(p_values, wrong=1.3), 5)
+    assert is_caught(partial(p_values, wrong=1.6), 5)
 
 
 def overlap(ones, others):
