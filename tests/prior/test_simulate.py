@@ -1,7 +1,7 @@
 """`ribp.simulate`: what it returns, hard cases that end, other measures, and errors."""
 
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -212,25 +212,24 @@ def test_thinning_a_buffet_is_the_tilted_law():
     law = counts.table([0, 0.4, 0.2, 0, 0, 0.4])
     options = {"n_rows": 1, "counts": law, "measure": ribp.BetaProcess(4.5)}
 
-    def ones(n, seed, thinned):
+    @cache
+    def ones(n, seed, kind):
         rng = np.random.default_rng(seed)
-        if thinned:
+        if kind == "thinned":
             return [printed.thinned_rows(rng, 1, law, 4.5).rows.sum() for _ in range(n)]
-        return [ribp.simulate(rng, **options).rows.sum() for _ in range(n)]
+        return [ribp.simulate(rng, **options, kind=kind).rows.sum() for _ in range(n)]
 
-    def is_tilted(n, seed, thinned=True):
-        rng = np.random.default_rng([seed, 1])
-        other = [ribp.simulate(rng, **options, kind="tilted").rows.sum() for _ in range(n)]
-        return [two_sample_p_value(ones(n, seed, thinned), other)]
+    def is_tilted(n, seed, kind):
+        return [two_sample_p_value(ones(n, seed, kind), ones(n, seed + 1, "tilted"))]
 
-    def is_mixture(n, seed, thinned=False):
-        seen = np.bincount(ones(n, seed, thinned), minlength=6)
+    def is_mixture(n, seed, kind):
+        seen = np.bincount(ones(n, seed, kind), minlength=6)
         return [frequencies_p_value(seen, law.probs(5))]
 
-    assert holds(is_tilted, replicates(600))
-    assert holds(is_mixture, replicates(600))
-    assert is_caught(partial(is_tilted, thinned=False), 600)
-    assert is_caught(partial(is_mixture, thinned=True), 300)
+    assert holds(partial(is_tilted, kind="thinned"), replicates(600))
+    assert holds(partial(is_mixture, kind="mixture"), replicates(600))
+    assert is_caught(partial(is_tilted, kind="mixture"), 600)
+    assert is_caught(partial(is_mixture, kind="thinned"), 600)
 
 
 # --- other measures and entries -----------------------------------------------------------
