@@ -17,7 +17,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete, with_missing
 from ribp.model import Model
 from ribp.running.checkpoint import Checkpoint
-from ribp.testing.goodness import n_seeds
+from ribp.testing.goodness import replicates
 from tests.helpers import ROOT
 from tests.helpers.marks import whatever_is_found
 
@@ -185,7 +185,7 @@ def undisturbed():
     return fit(MODEL, complete(X), **KILLED)
 
 
-@pytest.mark.parametrize("moment", range(2 if n_seeds(1) == 1 else 20))
+@pytest.mark.parametrize("moment", range(replicates(2)))
 def test_killed_runs_resume_to_the_same_bits(moment, undisturbed, tmp_path):
     rng = np.random.default_rng(moment)
     inside = moment % 2 == 0  # killed half-way through writing a checkpoint, or from outside

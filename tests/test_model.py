@@ -2,18 +2,25 @@
 
 import itertools
 import math
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import expit, gammaln
+from scipy.special import digamma, expit, gammaln
 
 from ribp import counts
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete, with_missing
 from ribp.model import Model
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
 
 FEATURES, DIMS = 3, 2
 LAWS = counts.by_group(
@@ -110,41 +117,58 @@ def test_what_is_fixed_has_no_density():
 @pytest.mark.jit
 def test_simulated_states_have_their_marginals():
     model = Model(LAWS, FEATURES, LinearGaussian(), None, None)
-    rng = np.random.default_rng(1)
-    states = [model.simulate(rng, DIMS)[0] for _ in range(n_seeds(2000))]
-    mass = np.array([state.mass for state in states])
-    assert mass.max() < FEATURES
-    assert agrees(mean_p_value(mass, stats.truncexpon(FEATURES).mean()))
-    assert not agrees(mean_p_value(mass, 1.0))  # that of an exponential law without an end
-    c = np.array([state.concentration for state in states])
-    assert agrees(mean_p_value(c, 1.0))
-    assert agrees(mean_p_value(c**2, 1.5))
-    ones = np.array([state.rows.sum(axis=1) for state in states])
-    assert agrees(frequencies_p_value(np.bincount(ones[:, 0], minlength=4), [1, 2, 1, 0]))
-    assert agrees(frequencies_p_value(np.bincount(ones[:, 1], minlength=4), [1, 1, 1, 0]))
-    # Rows of one learned law share one table: E f_k^2 = b (b + 1)/20; known laws are independent.
-    assert agrees(mean_p_value(ones[:, 0] == ones[:, 3], (2 + 6 + 2) / 20))
-    assert not agrees(mean_p_value(ones[:, 0] == ones[:, 3], (1 + 4 + 1) / 16))
-    assert agrees(mean_p_value(ones[:, 1] == ones[:, 2], 1 / 3))
+
+    expected = stats.truncexpon(FEATURES).mean()
+
+    @cache
+    def simulated(n, seed):
+        rng = np.random.default_rng(seed)
+        return [model.simulate(rng, DIMS)[0] for _ in range(n)]
+
+    def p_values(n, seed, mean_mass=expected, equal=(2 + 6 + 2) / 20):
+        states = simulated(n, seed)
+        mass = np.array([state.mass for state in states])
+        assert mass.max() < FEATURES
+        c = np.array([state.concentration for state in states])
+        ones = np.array([state.rows.sum(axis=1) for state in states])
+        return [
+            mean_p_value(mass, mean_mass),
+            mean_p_value(c, 1.0),
+            mean_p_value(np.log(c), digamma(2) - math.log(2)),
+            frequencies_p_value(np.bincount(ones[:, 0], minlength=4), [1, 2, 1, 0]),
+            frequencies_p_value(np.bincount(ones[:, 1], minlength=4), [1, 1, 1, 0]),
+            # Rows of one learned law share a table: E f_k^2 = b (b + 1)/20; others do not.
+            mean_p_value(ones[:, 0] == ones[:, 3], equal),
+            mean_p_value(ones[:, 1] == ones[:, 2], 1 / 3),
+        ]
+
+    assert holds(p_values, replicates(2000))
+    # An exponential law without an end, and independent rows.
+    for wrong in ({"mean_mass": 1.0}, {"equal": (1 + 4 + 1) / 16}):
+        assert is_caught(partial(p_values, **wrong), 2000)
 
 
 @pytest.mark.jit
 def test_simulated_rows_have_the_law_of_rows():
     """Rows given weights and laws, all of {0,1}^I at once."""
-    model, rng = Model(LAWS, FEATURES, LinearGaussian()), np.random.default_rng(0)
-    theta = np.array([0.5, -1.0, 0.2])
+    model, theta = Model(LAWS, FEATURES, LinearGaussian()), np.array([0.5, -1.0, 0.2])
     with np.errstate(divide="ignore"):
         log_probs = np.log([[0.2, 0.5, 0.3, 0.0], [0.1, 0.2, 0.3, 0.4]])
-    drawn = np.array([model.draw_rows(rng, theta, log_probs) for _ in range(n_seeds(2000))])
-    codes = drawn @ (1 << np.arange(FEATURES))
     every = np.array(list(itertools.product([0, 1], repeat=FEATURES)))[:, ::-1]
-    for n, law in enumerate(LAWS.index):
-        log_p = [
-            log_probs[law, z.sum()] + z @ theta - math.log(esp(theta, int(z.sum()))) for z in every
-        ]
-        seen = np.bincount(codes[:, n], minlength=8)
-        assert agrees(frequencies_p_value(seen, np.exp(log_p)))
-        assert not agrees(frequencies_p_value(seen, np.exp(log_p)[::-1]))
+    probs = np.exp([
+        [log_probs[law, z.sum()] + z @ theta - math.log(esp(theta, int(z.sum()))) for z in every]
+        for law in LAWS.index
+    ])  # fmt: skip
+
+    def p_values(n, seed, probs=probs):
+        rng = np.random.default_rng(seed)
+        drawn = np.array([model.draw_rows(rng, theta, log_probs) for _ in range(n)])
+        codes = drawn @ (1 << np.arange(FEATURES))
+        seen = [np.bincount(column, minlength=8) for column in codes.T]
+        return [frequencies_p_value(*pair) for pair in zip(seen, probs, strict=True)]
+
+    assert holds(p_values, replicates(2000))
+    assert is_caught(partial(p_values, probs=probs[:, ::-1]), 300)
 
 
 def test_laws_with_a_gap_ask_for_whole_rows():

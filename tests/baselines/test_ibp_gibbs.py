@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from functools import partial
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -13,8 +14,9 @@ from ribp.baselines import ibp_gibbs
 from ribp.kernels import rows_buffet as kernel
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete, with_missing
+from ribp.rng import kernel_seed
 from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 
 N = 3
 X = np.random.default_rng(2).normal(0, 1.3, (N, 2))
@@ -45,15 +47,8 @@ def posterior(values, likelihood, mass, c, most=6):
     return {key: math.exp(value - total) for key, value in found.items()}
 
 
-def chain(values, likelihood, mass, c, n, seed):
-    rng, model = np.random.default_rng(seed), ibp_gibbs.BuffetModel(N, likelihood, mass, c)
-    data = with_missing(values)
-    state, seen = ibp_gibbs.start(rng, model, data), Counter()
-    for at in range(n):
-        state = ibp_gibbs.update(rng, np.uint64(seed), state, model, data)
-        if at % 2 == 0:
-            seen[tuple(sorted(tuple(column) for column in state.rows.T.tolist()))] += 1
-    return seen
+def as_columns(rows):
+    return tuple(sorted(tuple(column) for column in rows.T.tolist()))
 
 
 def test_priors_sum_to_one():
@@ -71,18 +66,25 @@ def test_priors_sum_to_one():
 def test_rows_have_the_enumerated_posterior(values, background):
     likelihood = LinearGaussian(noise_scale=0.8, feature_scale=1.1, background=background)
     truth = posterior(values, likelihood, 0.6, 1.4)
-    keys = list(truth)
-    for seed in range(n_seeds(1)):
-        seen = chain(values, likelihood, 0.6, 1.4, 8_000, seed)
-        assert agrees(
-            frequencies_p_value([seen[key] for key in keys], [truth[key] for key in keys])
-        )
-    # Broken twins: another mass, another concentration.
-    for mass, c in ((0.9, 1.4), (0.6, 0.5)):
-        wrong = posterior(values, likelihood, mass, c)
-        assert not agrees(
-            frequencies_p_value([seen[key] for key in keys], [wrong[key] for key in keys])
-        )
+    keys, probs, data = list(truth), np.array(list(truth.values())), with_missing(values)
+
+    def p_values(n, seed, mass=0.6, c=1.4):
+        """Four sweeps after a draw of the posterior: independent draws, which have it still."""
+        rng, seen = np.random.default_rng(seed), Counter()
+        model = ibp_gibbs.BuffetModel(N, likelihood, mass, c)
+        first = ibp_gibbs.start(rng, model, data)
+        for at in rng.choice(len(keys), n, p=probs / probs.sum()):
+            rows = np.array(keys[at], np.int8).reshape(-1, N).T.copy()
+            drawn = likelihood.update(rng, data, rows, first.parameters)
+            state = model.with_weights(rng, first._replace(rows=rows, parameters=drawn))
+            for _ in range(4):
+                state = ibp_gibbs.update(rng, kernel_seed(rng), state, model, data)
+            seen[as_columns(state.rows)] += 1
+        return [frequencies_p_value([seen[key] for key in keys], probs)]
+
+    assert holds(p_values, replicates(1000))
+    assert is_caught(partial(p_values, mass=1.5), 400)
+    assert is_caught(partial(p_values, c=0.2), 400)
 
 
 def test_new_dishes_by_inversion():
@@ -133,9 +135,7 @@ def test_flips_are_conditionals_of_the_posterior():
                 odds = kernel.flip_log_odds(i, z, q, e, work, others, 1.4 + 2 - others, 2)
                 on, off = rows.copy(), rows.copy()
                 on[n, i], off[n, i] = 1, 0
-                with_it, without = (
-                    tuple(sorted(tuple(column) for column in z.T.tolist())) for z in (on, off)
-                )
+                with_it, without = (as_columns(z) for z in (on, off))
                 # Labelled columns: each class is shared by its distinct orders.
                 labels = log_orders(with_it) - log_orders(without)
                 expected = math.log(truth[with_it] / truth[without]) - labels
@@ -148,7 +148,7 @@ def log_orders(columns):
     )
 
 
-def statistics(state):
+def statistics(state, data):
     sizes = state.rows.sum(axis=0)
     return [
         state.rows.shape[1],
@@ -161,8 +161,7 @@ def statistics(state):
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("broken", [None, "mass", "noise"])
-def test_joint_distribution(broken):
+def test_joint_distribution():
     likelihood = LinearGaussian(feature_variance=2.0)
     model = ibp_gibbs.BuffetModel(5, likelihood, None, 1.5)
     mask = np.random.default_rng(0).random((5, 3)) < 0.3
@@ -174,7 +173,7 @@ def test_joint_distribution(broken):
         state, values = model.simulate(rng, 3)
         return state, observed(values)
 
-    def update(rng, state, data):
+    def update(rng, state, data, broken=None):
         state = ibp_gibbs.update(rng, np.uint64(rng.integers(2**63)), state, model, data)
         if broken == "mass":
             return state._replace(mass=1.25 * state.mass)
@@ -186,15 +185,20 @@ def test_joint_distribution(broken):
     def redraw(rng, state):
         return observed(likelihood.draw_data(rng, state.rows, state.parameters))
 
-    found = np.concatenate(
-        [
-            one_step_p_values(simulate, update, statistics, n_replicates=1500, seed=1),
-            joint_distribution_p_values(
-                simulate, update, redraw, statistics, n_fresh=4000, n_steps=4000, seed=2
-            ),
-        ]
-    )
-    assert all(map(agrees, found)) == (broken is None)
+    def one_step(n, seed, broken=None):
+        changed = partial(update, broken=broken)
+        return one_step_p_values(simulate, changed, statistics, n_replicates=n, seed=seed)
+
+    def along_a_chain(n, seed, broken=None):
+        return joint_distribution_p_values(
+            simulate, partial(update, broken=broken), redraw, statistics, n_fresh=n, n_steps=n,
+            seed=seed,
+        )  # fmt: skip
+
+    assert holds(one_step, replicates(600, 5000))
+    assert holds(along_a_chain, replicates(4000))
+    assert is_caught(partial(one_step, broken="mass"), 600)
+    assert is_caught(partial(along_a_chain, broken="noise"), 4000)
 
 
 def test_a_short_sweep_without_the_compiler():
@@ -228,4 +232,13 @@ def test_the_best_of_several_starts_explains_the_data():
 
 @pytest.mark.jit
 def test_same_seed_same_chain():
-    assert chain(HOLES, FIXED, 0.6, 1.4, 50, 3) == chain(HOLES, FIXED, 0.6, 1.4, 50, 3)
+    def chain():
+        rng, model = np.random.default_rng(3), ibp_gibbs.BuffetModel(N, FIXED, 0.6, 1.4)
+        data, seen = with_missing(HOLES), []
+        state = ibp_gibbs.start(rng, model, data)
+        for _ in range(50):
+            state = ibp_gibbs.update(rng, np.uint64(3), state, model, data)
+            seen.append(as_columns(state.rows))
+        return seen
+
+    assert chain() == chain()

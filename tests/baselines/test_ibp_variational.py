@@ -1,6 +1,7 @@
 """Mean field for the finite buffet: its bound against enumeration; no step lowers it."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete, with_missing
 from ribp.model import State
 from ribp.testing.exact import all_rows
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.small_posteriors import feature_divergence
 
 pytestmark = pytest.mark.jit
@@ -187,15 +188,17 @@ def test_drawn_weights_have_their_law_given_the_rows():
     state = state._replace(nu=rows)
     a = model.concentration * state.mass / FEATURES
     sizes = rows.sum(axis=0)
-    drawn = np.array([
-        expit(buffet._redraw(rng, np.uint64(0), state, model).log_odds) for _ in range(400)
-    ])  # fmt: skip
-    for i in range(FEATURES):
-        mean = (a + sizes[i]) / (model.concentration + 12)
-        assert agrees(mean_p_value(drawn[:, i], mean))
-        assert not agrees(
-            mean_p_value(drawn[:, i], (a + sizes[i] + 3) / (model.concentration + 15))
-        )
+
+    def p_values(n, seed, more=0):
+        rng = np.random.default_rng(seed)
+        drawn = np.array([
+            expit(buffet._redraw(rng, np.uint64(0), state, model).log_odds) for _ in range(n)
+        ])  # fmt: skip
+        means = (a + sizes + more) / (model.concentration + 12 + more)
+        return [mean_p_value(*pair) for pair in zip(drawn.T, means, strict=True)]
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, more=3), 400)
 
 
 def test_a_learned_mass_is_drawn_too():
@@ -210,17 +213,27 @@ def test_a_learned_mass_is_drawn_too():
 def test_draws_are_those_of_q(kind):
     rng = np.random.default_rng(3)
     model, data, state = build(rng, FIXED, kind, True, n_rows=6)
-    draws = [buffet.draw(rng, np.uint64(1), state, model, data) for _ in range(400)]
     n, i = np.argwhere((state.nu > 0.05) & (state.nu < 0.95))[0]
-    assert agrees(mean_p_value([drawn.rows[n, i] for drawn in draws], state.nu[n, i]))
-    means = [drawn.parameters.features[1, 0] for drawn in draws]
-    assert agrees(mean_p_value(means, state.features.mean[1, 0]))
-    pi = [expit(drawn.log_odds[0]) for drawn in draws]
-    if kind == "beta":
-        assert agrees(mean_p_value(pi, state.shapes[0, 0] / state.shapes[:, 0].sum()))
-    else:
-        assert set(pi) == {expit(state.log_odds[0])}
-    assert draws[0].count_log_probs.shape == (0, FEATURES + 1)
+
+    def p_values(size, seed, wrong=1.0):
+        rng = np.random.default_rng(seed)
+        draws = [buffet.draw(rng, np.uint64(1), state, model, data) for _ in range(size)]
+        assert draws[0].count_log_probs.shape == (0, FEATURES + 1)
+        pi = [expit(drawn.log_odds[0]) for drawn in draws]
+        if kind == "beta":
+            mean = state.shapes[0, 0] / state.shapes[:, 0].sum()
+        else:
+            mean = expit(state.log_odds[0])
+            assert set(pi) == {mean}
+        features = [drawn.parameters.features[1, 0] for drawn in draws]
+        return [
+            mean_p_value([drawn.rows[n, i] for drawn in draws], wrong * state.nu[n, i]),
+            mean_p_value(features, state.features.mean[1, 0]),
+            *([mean_p_value(pi, mean)] if kind == "beta" else []),
+        ]
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, wrong=0.5), 400)
 
 
 def test_a_mass_too_large_is_refused():

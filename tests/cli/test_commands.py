@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ribp.testing.goodness import n_seeds
+from ribp.testing.goodness import replicates
 from ribp.version import __version__
 from tests.helpers.marks import whatever_is_found
 
@@ -391,7 +391,7 @@ def test_python_m_ribp():
 
 
 @whatever_is_found
-@settings(max_examples=30 * n_seeds(1), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=replicates(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     file=st.sampled_from(["config.json", "checkpoints/settings.json", "checkpoints/chain-0.npz"]),
     at=st.floats(0, 1),

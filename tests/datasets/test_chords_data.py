@@ -1,14 +1,17 @@
 """The chords that ship, the synthetic ones, and the scale for both."""
 
 import re
+from functools import partial
 from importlib.resources import files
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.signal import welch
 
 from ribp.datasets import load_chords, scaled, synthesise_chords, synthesiser
 from ribp.errors import InputError
+from ribp.testing.goodness import holds, is_caught, replicates
 
 
 def explained(data, notes):
@@ -154,13 +157,18 @@ def test_any_sets_of_notes():
 
 
 def test_strike_spread_moves_rows_apart():
-    def loudness(spread):
-        chords = synthesise_chords(0, chord_sets=[(0,)] * 2000, strike_spread=spread)
+    def loudness(spread, n=2000, seed=0):
+        chords = synthesise_chords(seed, chord_sets=[(0,)] * n, strike_spread=spread)
         return 0.5 * np.log(chords.spectra.sum(axis=1))
 
+    def p_values(n, seed, spread=0.3):
+        seen = loudness(0.3, n, seed)
+        total = ((seen - seen.mean()) ** 2).sum() / spread**2
+        return [2 * min(stats.chi2.cdf(total, n - 1), stats.chi2.sf(total, n - 1))]
+
     assert np.ptp(loudness(0)) < 1e-12
-    seen = loudness(0.3)
-    assert abs(seen.std() / 0.3 - 1) < 5 / np.sqrt(2 * 2000)
+    assert holds(p_values, replicates(2000))
+    assert is_caught(partial(p_values, spread=0.36), 2000)
 
 
 def test_same_seed_same_chords():

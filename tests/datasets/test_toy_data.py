@@ -1,5 +1,7 @@
 """The laws of the two toy sets."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,19 +9,24 @@ from scipy import stats
 from ribp import counts
 from ribp.datasets import OneInflatedToy, Toy, toy_missing_one, toy_one_inflated
 from ribp.errors import InputError
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
+from tests.helpers.normal_law import normal_p_values
 
 
-def is_gaussian(values, scale):
-    """Whether mean, variance and kurtosis are within five sigma of independent N(0, scale^2)."""
-    x = np.concatenate([v.ravel() for v in values]) / scale
-    seen = np.array([x.mean(), (x**2).mean(), (x**4).mean()])
-    error = np.sqrt(np.array([1, 2, 96]) / x.size)
-    return bool((np.abs(seen - [0, 1, 3]) < 5 * error).all())
-
-
-def noises(toys):
-    return [toy.data - toy.rows @ toy.components for toy in toys]
+def gaussian_p_values(toys, components=1.0, shift=0.0, noise=None):
+    """Return p-values of components being N(0, 1) and noise N(0, .25); the rest breaks them."""
+    noises = np.concatenate([(toy.data - toy.rows @ toy.components).ravel() for toy in toys])
+    noises = noises / 0.5 + shift if noise is None else noise(noises.size)
+    values = components * np.concatenate([toy.components.ravel() for toy in toys])
+    found = [normal_p_values(x[:, None]) for x in (values, noises)]
+    fourth = [mean_p_value(x**4, 3.0) for x in (values, noises)]
+    return [*fourth, *(one[name] for one in found for name in ("means", "variances"))]
 
 
 def check_shapes(toy, n_rows):
@@ -57,23 +64,23 @@ def odd_features(toys):
 
 
 def test_missing_one_laws():
-    toys = [toy_missing_one(seed) for seed in range(n_seeds(5))]
-    for seen in odd_features(toys):
-        assert agrees(frequencies_p_value(seen, np.full(15, 1 / 15)))
-    assert is_gaussian([toy.components for toy in toys], 1.0)
-    assert is_gaussian(noises(toys), 0.5)
+    def p_values(n, seed, missing_probs=None, **wrong):
+        rng = np.random.default_rng(seed)
+        toys = [toy_missing_one(rng) for _ in range(n)]
+        missing, present = odd_features(toys)
+        if missing_probs is not None:
+            missing = rng.multinomial(missing.sum(), missing_probs)
+        counted = [frequencies_p_value(seen, np.full(15, 1 / 15)) for seen in (missing, present)]
+        return counted + gaussian_p_values(toys, **wrong)
 
+    def flat(size):
+        return np.random.default_rng(0).uniform(-(3**0.5), 3**0.5, size)
 
-def test_wrong_laws_are_noticed():
-    toys = [toy_missing_one(seed) for seed in range(5)]
+    assert holds(p_values, replicates(5))
     never_last = np.append(np.full(14, 1 / 14), 0)
-    missing, _ = odd_features(toys)
-    twin = np.random.default_rng(0).multinomial(missing.sum(), never_last)
-    assert not agrees(frequencies_p_value(twin, np.full(15, 1 / 15)))
-    assert not is_gaussian([1.2 * toy.components for toy in toys], 1.0)
-    assert not is_gaussian([noise + 0.02 for noise in noises(toys)], 0.5)
-    flat = np.random.default_rng(0).uniform(-1, 1, (5, 500, 36)) * np.sqrt(3) / 2
-    assert not is_gaussian(list(flat), 0.5)
+    for wrong in ({"missing_probs": never_last}, {"components": 1.2}, {"shift": 0.04},
+                  {"noise": flat}):  # fmt: skip
+        assert is_caught(partial(p_values, **wrong), 5), wrong
 
 
 def test_same_seed_same_toy():
@@ -103,17 +110,23 @@ def test_one_inflated():
 @pytest.mark.jit
 @pytest.mark.parametrize("rate", [0.5, 6.0])
 def test_one_inflated_laws(rate):
-    toys = [toy_one_inflated(seed, rate, n_rows=1000) for seed in range(n_seeds(5))]
-    totals = np.concatenate([toy.rows.sum(axis=1, dtype=np.int64) for toy in toys])
-    groups = np.concatenate([toy.groups for toy in toys])
-    share = (groups == "poisson").sum()
-    assert agrees(stats.binomtest(int(share), groups.size, 0.2).pvalue)
-    poisson = np.bincount(totals[groups == "poisson"], minlength=60)
-    assert agrees(frequencies_p_value(poisson, stats.poisson.pmf(np.arange(60), rate)))
-    mixture = toys[0].counts.laws[0].probs(59)
-    assert agrees(frequencies_p_value(np.bincount(totals, minlength=60), mixture))
-    assert is_gaussian([toy.components for toy in toys], 1.0)
-    assert is_gaussian(noises(toys), 0.5)
+    def p_values(n, seed, wrong=1.0):
+        rng = np.random.default_rng(seed)
+        toys = [toy_one_inflated(rng, rate, n_rows=1000) for _ in range(n)]
+        totals = np.concatenate([toy.rows.sum(axis=1, dtype=np.int64) for toy in toys])
+        several = np.concatenate([toy.groups == "poisson" for toy in toys])
+        poisson = stats.poisson.pmf(np.arange(60), wrong * rate)
+        return [
+            stats.binomtest(int(several.sum()), several.size, 0.2).pvalue,
+            frequencies_p_value(np.bincount(totals[several], minlength=60), poisson),
+            frequencies_p_value(
+                np.bincount(totals, minlength=60), toys[0].counts.laws[0].probs(59)
+            ),
+            *gaussian_p_values(toys),
+        ]
+
+    assert holds(p_values, replicates(5))
+    assert is_caught(partial(p_values, wrong=1.6), 5)
 
 
 def overlap(ones, others):
@@ -126,17 +139,19 @@ def overlap(ones, others):
 
 @pytest.mark.jit
 def test_groups_share_their_weights():
-    right, wrong = [], []
-    for seed in range(n_seeds(150)):
-        toy = toy_one_inflated(seed, 1.0, n_rows=60)
-        rows, single = toy.rows, toy.rows.sum(axis=1) == 1
-        ones, others = (rows[single & (toy.groups == group)] for group in ("one", "poisson"))
-        if len(others):
-            right.append(overlap(ones, others))
-            wrong.append(overlap(ones, np.roll(others, 1, axis=1)))  # weights of other features
-    assert len(right) > 100
-    assert agrees(mean_p_value(right, 0.0))
-    assert not agrees(mean_p_value(wrong, 0.0))
+    def p_values(n, seed, turn=0):
+        rng, found = np.random.default_rng(seed), []
+        for _ in range(n):
+            toy = toy_one_inflated(rng, 1.0, n_rows=60)
+            rows, single = toy.rows, toy.rows.sum(axis=1) == 1
+            ones, others = (rows[single & (toy.groups == group)] for group in ("one", "poisson"))
+            if len(others):
+                found.append(overlap(ones, np.roll(others, turn, axis=1)))
+        assert len(found) > 0.6 * n
+        return [mean_p_value(found, 0.0)]
+
+    assert holds(p_values, replicates(150))
+    assert is_caught(partial(p_values, turn=1), 150)  # weights of other features
 
 
 @pytest.mark.jit

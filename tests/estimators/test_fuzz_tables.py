@@ -9,7 +9,7 @@ import pytest
 
 import ribp
 from ribp.errors import InputError
-from ribp.testing.goodness import n_seeds
+from ribp.testing.goodness import replicates
 
 pytestmark = [
     pytest.mark.jit,
@@ -237,7 +237,7 @@ def check_refusal(error):
 
 @pytest.mark.parametrize("part", range(10))
 def test_any_table_is_fitted_or_refused(part):
-    number = 6 if n_seeds(1) == 1 else n_seeds(20)
+    number = replicates(6, 200)
     for seed in range(part * number, (part + 1) * number):
         try:
             outcome(seed)

@@ -1,12 +1,14 @@
 """Sweeps over rows given the features: their law, whatever the data, the laws and the threads."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp, xlogy
 
 import ribp
 from ribp.likelihoods import rows_kept
-from ribp.testing.goodness import agrees, frequencies_p_value, n_seeds
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers import row_cases
 from tests.helpers.row_cases import BITS, DIMS, FEATURES, ONES, ROWS, SEEN, TABLE, THETA
 
@@ -86,11 +88,16 @@ def chains(model, patterns, n_each, n_sweeps, seed=0, **moves):
     return rows, which, pattern, sums
 
 
-def law_p_values(rows, which, pattern, model, patterns, tables=TABLES):
-    for at, seen in enumerate(patterns):
-        for law, probs in enumerate(posterior(model, seen, tables)):
-            states = (rows @ BITS)[(which == law) & (pattern == at)]
-            yield frequencies_p_value(np.bincount(states, minlength=len(ROWS)), probs)
+def law_p_values(n, seed, model, patterns=PATTERNS[:1], n_sweeps=30, tables=TABLES, **moves):
+    """Return a p-value for each pattern and law: n chains end in the posterior."""
+    rows, which, pattern, _ = chains(model, patterns, n, n_sweeps, seed, **moves)
+    return {
+        f"pattern {at}, law {law}": frequencies_p_value(
+            np.bincount((rows @ BITS)[(which == law) & (pattern == at)], minlength=len(ROWS)), probs
+        )
+        for at, seen in enumerate(patterns)
+        for law, probs in enumerate(posterior(model, seen, tables))
+    }
 
 
 MODELS = {"Gaussian": Gaussian, "Poisson": Poisson}
@@ -114,11 +121,8 @@ SETTINGS = {
 @pytest.mark.parametrize("model", MODELS)
 def test_chains_end_in_the_posterior(model, setting, moves):
     patterns, offset = SETTINGS[setting]
-    model = MODELS[model](offset)
-    for seed in range(n_seeds(1)):
-        rows, which, pattern, _ = chains(model, patterns, 1000, 30, seed, **MOVES[moves])
-        for p_value in law_p_values(rows, which, pattern, model, patterns):
-            assert agrees(p_value)
+    check = partial(law_p_values, model=MODELS[model](offset), patterns=patterns, **MOVES[moves])
+    assert holds(check, replicates(1000))
 
 
 @pytest.mark.jit
@@ -126,9 +130,13 @@ def test_chains_end_in_the_posterior(model, setting, moves):
 def test_wrong_laws_are_caught(model):
     """The tilted law, f without e_k, is another one unless f is a point mass."""
     model = MODELS[model](1.0)
-    rows, which, pattern, _ = chains(model, PATTERNS[:1], 4000, 30, whole=True)
-    tilted = law_p_values(rows, which, pattern, model, PATTERNS[:1], LOG_F)
-    assert [agrees(p) for p in tilted][:2] == [False, True]
+
+    def p_values(n, seed, law):
+        found = law_p_values(n, seed, model, tables=LOG_F, whole=True)
+        return [found[f"pattern 0, law {law}"]]
+
+    assert is_caught(partial(p_values, law=0), 4000)
+    assert holds(partial(p_values, law=1), replicates(1000))
 
 
 def test_laws_with_a_gap_need_whole_rows():
@@ -271,9 +279,8 @@ def test_harsh_values_give_rows_of_the_law(model, harsh):
 def test_features_too_small_to_be_seen_leave_the_prior():
     model = Gaussian(0.0)
     model.features = 1e-200 * model.features
-    rows, which, pattern, _ = chains(model, PATTERNS[:1], 4000, 20, whole=True)
-    for p_value in law_p_values(rows, which, pattern, model, PATTERNS[:1]):
-        assert agrees(p_value)
+    check = partial(law_p_values, model=model, n_sweeps=20, whole=True)
+    assert holds(check, replicates(4000))
 
 
 @pytest.mark.parametrize("patterns", [PATTERNS[:1], PATTERNS], ids=["complete", "missing"])

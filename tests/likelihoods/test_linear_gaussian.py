@@ -1,6 +1,7 @@
 """Linear-Gaussian data: marginal likelihood and conditionals against dense formulas."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete, in_use, with_missing
 from ribp.likelihoods.linear_gaussian import GaussianParameters
 from ribp.likelihoods.rows_kept import gaussian_sums
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, replicates
+from tests.helpers.normal_law import normal_p_values, whitened
 
 RNG = np.random.default_rng(3)
 N, FEATURES, D = 7, 3, 4
@@ -83,20 +85,25 @@ def test_features_have_their_posterior(background, values):
     """Means and variances of drawn features are those of ridge regression, column by column."""
     likelihood = LinearGaussian(background=background, noise_scale=0.9, feature_scale=1.3)
     given = parameters(likelihood)._replace(noise_scale=np.full(D, 0.9))
-    data, rng = with_missing(values), np.random.default_rng(0)
-    found = [likelihood.update(rng, data, ROWS, given) for _ in range(4000)]
-    draws = np.array([np.vstack([one.features, one.background]) for one in found])
-    rows = likelihood.with_background(ROWS).astype(float)
+    data, rows = with_missing(values), likelihood.with_background(ROWS).astype(float)
+    laws = []
     for d in range(D):
         seen = ~np.isnan(values[:, d])
         prior = (1.3 * 0.9 * likelihood.widths(rows.shape[1])) ** -2
         precision = rows[seen].T @ rows[seen] / 0.9**2 + np.diag(prior)
         mean = np.linalg.solve(precision, rows[seen].T @ values[seen, d]) / 0.9**2
-        variance = np.diag(np.linalg.inv(precision))
-        for i in range(rows.shape[1]):
-            assert agrees(mean_p_value(draws[:, i, d], mean[i]))
-            assert agrees(mean_p_value((draws[:, i, d] - mean[i]) ** 2, variance[i]))
-            assert not agrees(mean_p_value(draws[:, i, d], mean[i] + math.sqrt(variance[i]) / 5))
+        laws.append((mean, np.linalg.inv(precision)))
+
+    def p_values(n, seed, shift=0.0, scale=1.0):
+        rng = np.random.default_rng(seed)
+        found = [likelihood.update(rng, data, ROWS, given) for _ in range(n)]
+        draws = np.array([np.vstack([one.features, one.background]) for one in found])
+        z = [whitened(draws[:, : rows.shape[1], d], *law) for d, law in enumerate(laws)]
+        return normal_p_values(scale * np.hstack(z) + shift)
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, shift=0.2), 400)
+    assert is_caught(partial(p_values, scale=1.1), 400)
 
 
 @pytest.mark.parametrize("background", [False, True])

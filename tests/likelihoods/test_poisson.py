@@ -1,6 +1,7 @@
 """Poisson counts: the door, log joint, and the conjugate update against quadrature."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import stats
 from ribp.errors import InputError
 from ribp.likelihoods import PoissonCounts, PoissonParameters
 from ribp.likelihoods.base import complete, with_missing
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 ROWS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 0]], np.int8)
 X = np.array([[3.0, 0.0], [5.0, 2.0], [1.0, np.nan], [0.0, 4.0]])
@@ -41,23 +42,30 @@ def test_log_joint_term_by_term(background):
 @pytest.mark.jit
 def test_features_have_their_posterior():
     """One feature alone is Gamma(a + counts, rate); two that share counts, by quadrature."""
-    likelihood = PoissonCounts(feature_scale=1.7, shape=0.7)
-    rng, data = np.random.default_rng(0), with_missing(X)
-    given, first, second = PoissonParameters(FEATURES, np.zeros(2), 1.7), [], []
-    for _ in range(6000):
-        given = likelihood.update(rng, data, ROWS, given)
-        first.append(given.features[0, 0])
-        second.append(given.features[1, 1])
-    grid = np.linspace(1e-3, 14, 700)
-    a, b = np.meshgrid(grid, grid, indexing="ij")
+    likelihood, data = PoissonCounts(feature_scale=1.7, shape=0.7), with_missing(X)
+    grid = np.linspace(-30, 4, 700)  # of logarithms
+    a, b = np.exp(np.meshgrid(grid, grid, indexing="ij"))
     prior = stats.gamma(0.7, scale=1.7 / 0.7).logpdf
-    for d, found in ((0, first), (1, second)):
-        log_p = prior(a) + prior(b)
+    means = []
+    for d, shown in enumerate((a, b)):
+        log_p = prior(a) + prior(b) + np.log(a * b)
         for n in range(4):
             if not np.isnan(X[n, d]):
                 log_p = log_p + stats.poisson(ROWS[n, 0] * a + ROWS[n, 1] * b).logpmf(X[n, d])
         p = np.exp(log_p - log_p.max())
-        mean = float((p * (a if d == 0 else b)).sum() / p.sum())
-        batches = [part.mean() for part in np.array_split(np.array(found), 50)]
-        assert agrees(mean_p_value(batches, mean, 0.01 * mean))
-        assert not agrees(mean_p_value(batches, 1.3 * mean, 0.01 * mean))
+        means.append(float((p * shown).sum() / p.sum()))
+
+    def p_values(n, seed, wrong=1.0):
+        """Means of n independent chains, after ten steps to forget their start."""
+        rng, found = np.random.default_rng(seed), []
+        for _ in range(n):
+            given, kept = PoissonParameters(FEATURES, np.zeros(2), 1.7), []
+            for _ in range(50):
+                given = likelihood.update(rng, data, ROWS, given)
+                kept.append([given.features[0, 0], given.features[1, 1]])
+            found.append(np.mean(kept[10:], axis=0))
+        pairs = zip(np.transpose(found), wrong * np.array(means), strict=True)
+        return [mean_p_value(*pair) for pair in pairs]
+
+    assert holds(p_values, replicates(120))
+    assert is_caught(partial(p_values, wrong=1.3), 120)

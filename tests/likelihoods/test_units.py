@@ -1,5 +1,7 @@
 """Standard units: there and back, exact for powers of two, also where columns hardly vary."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.noise_units import noise_units
 from ribp.likelihoods.units import Units
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 RNG = np.random.default_rng(8)
 X = np.array([0.0, 300.0, 1e-9]) + RNG.normal(0, [1.0, 30.0, 1e-9], (40, 3))
@@ -151,12 +154,17 @@ def test_units_do_not_shrink_the_background():
     likelihood, data = likelihood_of(np.nan_to_num(X), background=True)
     rows = np.zeros((40, 1), np.int8)
     given = GaussianParameters(np.zeros((1, 3)), np.zeros(3), np.ones(3), 1.0)
-    rng = np.random.default_rng(0)
     standard = likelihood.standard(data)
-    drawn = [likelihood.update(rng, standard, rows, given).background for _ in range(400)]
-    found = likelihood.reported(given._replace(background=np.mean(drawn, axis=0))).background
-    away = (found - data.values.mean(axis=0)) / data.values.std(axis=0)
-    assert np.abs(away).max() < 0.05  # five standard errors
+
+    def p_values(n, seed, wrong=0.0):
+        rng = np.random.default_rng(seed)
+        drawn = [likelihood.update(rng, standard, rows, given).background for _ in range(n)]
+        found = [likelihood.reported(given._replace(background=one)).background for one in drawn]
+        away = (np.array(found) - data.values.mean(axis=0)) / data.values.std(axis=0)
+        return [mean_p_value(column, wrong) for column in away.T]
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, wrong=0.1), 400)
 
 
 def test_data_say_their_size():

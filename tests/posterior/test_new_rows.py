@@ -1,5 +1,6 @@
 """Rows that were not seen: density and features against sums over all z and all draws."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,11 +12,12 @@ from ribp import counts
 from ribp.counts.tables import mean_log_probs
 from ribp.errors import FitWarning, InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.base import complete, with_missing
 from ribp.posterior.laws import laws_of_rows
 from ribp.posterior.new_rows import weigh_rows
 from ribp.symmetric import log_esp
-from tests.helpers.trees import FEATURES, MODELS, ROWS, buffet_chains, pool, pool_of, truth_of
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
+from tests.helpers.trees import DIMS, FEATURES, MODELS, ROWS, buffet_chains, pool, pool_of, truth_of
 
 NEW = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [np.nan, 1.0, 5.0], [np.nan] * 3, [1.0, 0, 2]])
 DATA = with_missing(NEW)
@@ -76,17 +78,24 @@ def test_against_enumeration(name):
 @pytest.mark.parametrize("name", ["noise per column", "buffet"])
 def test_annealing_has_a_standard_error(name):
     model, given = model_and_pool(name)
-    which = np.zeros(len(NEW), np.int64)
-    exact = weigh_rows(given, model.likelihood, DATA, which)
-    found = weigh_rows(
-        given, model.likelihood, DATA, which, max_enumerated=0, n_particles=16, n_steps=8
-    )
-    seen = ~np.isnan(NEW).all(axis=1)
-    assert (found.standard_error[seen] > 0).all()
-    assert (found.standard_error < 0.5).all()
-    distance = np.abs(found.log_density - exact.log_density)
-    assert (distance < 5 * found.standard_error + 1e-9).all()
-    np.testing.assert_allclose(found.probs, exact.probs, atol=0.25)
+
+    def p_values(n, seed, wrong=0.0):
+        """Densities are unbiased, and their errors as large as is said."""
+        data = complete(np.random.default_rng(seed).normal(1.0, 2.0, (n, DIMS)))
+        which = np.zeros(n, np.int64)
+        exact = weigh_rows(given, model.likelihood, data, which)
+        found = weigh_rows(
+            given, model.likelihood, data, which, max_enumerated=0, n_particles=16, n_steps=8
+        )
+        gap = found.log_density - exact.log_density + wrong
+        error = found.standard_error
+        assert (error > 0).all()
+        # Standard errors of 16 particles have errors, so that this is near the mean of |N(0, 1)|.
+        near = mean_p_value(np.abs(gap / error), (2 / np.pi) ** 0.5, 0.05)
+        return [mean_p_value(np.expm1(gap), 0.0), near]
+
+    assert holds(p_values, replicates(200))
+    assert is_caught(partial(p_values, wrong=0.5), 200)
 
 
 def test_rows_do_not_depend_on_each_other_or_on_threads():

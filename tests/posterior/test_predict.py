@@ -1,6 +1,7 @@
 """Decoded rows, replicates, new rows and missing entries against enumeration and closed forms."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +21,13 @@ from ribp.posterior.predict import (
     new_rows,
     posterior_predictive,
 )
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, n_seeds
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
 from tests.helpers.trees import DIMS, FEATURES, MODELS, ROWS, buffet_chains, pool, pool_of, truth_of
 
 EVERY = np.array(list(itertools.product([0, 1], repeat=4)), np.int8)
@@ -60,14 +67,19 @@ def test_ties_go_to_the_first_features():
 
 def test_replicates_have_the_law_of_the_draws():
     found = pool(GAUSSIAN, n_draws=2)
-    data = posterior_predictive(np.random.default_rng(0), found, GAUSSIAN.likelihood, 400)
-    assert data.shape == (400, ROWS, DIMS)
-    residuals = []
-    for s, parameters in enumerate(found.parameters):
-        mean = found.unpacked(s) @ parameters.features + parameters.background
-        residuals.append((data[s * 100 : s * 100 + 100] - mean) / parameters.noise_scale)
-    assert agrees(stats.kstest(np.ravel(residuals), "norm").pvalue)
-    assert not agrees(stats.kstest(1.1 * np.ravel(residuals), "norm").pvalue)
+
+    def p_values(n, seed, scale=1.0):
+        rng, size = np.random.default_rng(seed), n // len(found.parameters)
+        data = posterior_predictive(rng, found, GAUSSIAN.likelihood, n)
+        assert data.shape == (n, ROWS, DIMS)
+        residuals = []
+        for s, parameters in enumerate(found.parameters):
+            mean = found.unpacked(s) @ parameters.features + parameters.background
+            residuals.append((data[s * size : (s + 1) * size] - mean) / parameters.noise_scale)
+        return [stats.kstest(scale * np.ravel(residuals), "norm").pvalue]
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, scale=1.1), 400)
 
 
 def test_fewer_and_no_replicates():
@@ -90,37 +102,49 @@ def law_of_new_rows(found, law):
 def test_new_rows_have_their_law():
     model = MODELS["learned"]
     found = pool(model, n_draws=3)
-    n = 4000 * n_seeds(1)
-    for law, other in [(0, 1), (1, 0)]:
-        rows, data = new_rows(np.random.default_rng(law), found, model.likelihood, np.full(n, law))
-        assert data.shape == (n, DIMS)
-        code = rows @ 2 ** np.arange(FEATURES)[::-1]
-        seen = np.bincount(code, minlength=2**FEATURES)
-        assert agrees(frequencies_p_value(seen, law_of_new_rows(found, law)))
-        # The broken twin: the law of the other rows.
-        assert not agrees(frequencies_p_value(seen, law_of_new_rows(found, other)))
+    laws = [law_of_new_rows(found, law) for law in (0, 1)]
+
+    def p_values(n, seed, laws=laws):
+        rng, p = np.random.default_rng(seed), []
+        for law, probs in enumerate(laws):
+            rows, data = new_rows(rng, found, model.likelihood, np.full(n, law))
+            assert data.shape == (n, DIMS)
+            code = rows @ 2 ** np.arange(FEATURES)[::-1]
+            p.append(frequencies_p_value(np.bincount(code, minlength=2**FEATURES), probs))
+        return p
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, laws=laws[::-1]), 4000)
 
 
 def test_data_of_new_rows_are_those_of_their_draw():
     model = MODELS["noise per column"]
     found = pool(model, n_draws=1)
     found = found._replace(parameters=found.parameters[:1], rows=found.rows[:1])
-    rows, data = new_rows(
-        np.random.default_rng(0), found, model.likelihood, np.zeros(3000, np.int64)
-    )
     parameters = found.parameters[0]
-    residuals = (data - rows @ parameters.features) / parameters.noise_scale
-    assert agrees(stats.kstest(residuals.ravel(), "norm").pvalue)
+
+    def p_values(n, seed, scale=1.0):
+        rng = np.random.default_rng(seed)
+        rows, data = new_rows(rng, found, model.likelihood, np.zeros(n, np.int64))
+        residuals = (data - rows @ parameters.features) / parameters.noise_scale
+        return [stats.kstest(scale * residuals.ravel(), "norm").pvalue]
+
+    assert holds(p_values, replicates(3000))
+    assert is_caught(partial(p_values, scale=1.1), 3000)
 
 
 def test_new_rows_of_a_buffet_are_coins():
     model, chains = buffet_chains(0, truth_of(0, unused=0))
     found = pool_of(chains, model)
-    rows, _ = new_rows(np.random.default_rng(0), found, model.likelihood, np.zeros(4000, int))
     expected = np.mean(1.0 / (1.0 + np.exp(-found.log_odds)), axis=0)
-    for column, p in zip(rows.T, expected, strict=True):
-        assert agrees(mean_p_value(column, p))
-        assert not agrees(mean_p_value(column, 0.8 * p))
+
+    def p_values(n, seed, probs=expected):
+        rng = np.random.default_rng(seed)
+        rows, _ = new_rows(rng, found, model.likelihood, np.zeros(n, int))
+        return [mean_p_value(*pair) for pair in zip(rows.T, probs, strict=True)]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, probs=0.8 * expected), 4000)
 
 
 def test_a_law_that_does_not_exist():

@@ -1,5 +1,7 @@
 """Checks have the laws that they claim if the model is right, and fail where it is wrong."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,41 +9,40 @@ from scipy import stats
 from ribp.likelihoods.base import Data, complete, with_missing
 from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
 from ribp.posterior.residuals import Seen, residuals, seen
-from ribp.testing.goodness import agrees
+from ribp.testing.goodness import holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
 
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
-TESTS = 400
 
 
-@pytest.fixture(scope="module")
-def of_noise():
-    """p-values of all checks of noise, the lowest of each times their number: (checks, tests)."""
-    rng = np.random.default_rng(0)
-    observed = rng.random((60, 8)) < 0.9
-    at = Seen(np.zeros((60, 8)), observed, np.ones(8, bool))
-    noise = _eigenvalues_of_noise(rng, at)
-    found = {name: [] for name in NOISE}
-    for _ in range(TESTS):
-        e = np.where(observed, rng.standard_normal((60, 8)), 0.0)
-        z = (rng.random((60, 4)) < 0.4).astype(np.int8)
-        for name, one in _check(e, z, rng.normal(size=(4, 8)), at, noise).items():
-            p = np.atleast_1d(one.p_value)
-            found[name].append(p.size * p.min())
-    return found
+def test_p_values_of_noise_are_not_too_small_and_single_ones_uniform():
+    """The lowest of each check times their number, of noise."""
 
+    def p_values(n, seed, scale=1.0):
+        rng = np.random.default_rng(seed)
+        observed = rng.random((60, 8)) < 0.9
+        at = Seen(np.zeros((60, 8)), observed, np.ones(8, bool))
+        found = {name: [] for name in NOISE}
+        for number in range(n):
+            if number % 20 == 0:  # it has an error of its own
+                noise = _eigenvalues_of_noise(rng, at)
+            e = np.where(observed, scale * rng.standard_normal((60, 8)), 0.0)
+            z = (rng.random((60, 4)) < 0.4).astype(np.int8)
+            for name, one in _check(e, z, rng.normal(size=(4, 8)), at, noise).items():
+                p = np.atleast_1d(one.p_value)
+                found[name].append(p.size * p.min())
+        low = {name: np.array(found[name]) for name in NOISE}
+        return {
+            f"{name} < {level}": stats.binom.sf((low[name] < level).sum() - 1, n, level)
+            for name in NOISE
+            for level in (0.02, 0.1)
+        } | {
+            name: stats.kstest(low[name], "uniform").pvalue
+            for name in ("neighbouring rows", "spread by count")
+        }
 
-@pytest.mark.parametrize("name", NOISE)
-def test_p_values_of_noise_are_not_too_small(of_noise, name):
-    low = np.array(of_noise[name])
-    for level in (0.02, 0.1):
-        times = int((low < level).sum())
-        assert agrees(stats.binom.sf(times - 1, TESTS, level)), (name, level, times)
-
-
-def test_single_checks_are_uniform(of_noise):
-    for name in ("neighbouring rows", "spread by count"):
-        assert agrees(stats.kstest(of_noise[name], "uniform").pvalue), name
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, scale=1.2), 100)
 
 
 def test_gaussian_residuals_are_in_units_of_the_noise():
@@ -55,14 +56,20 @@ def test_gaussian_residuals_are_in_units_of_the_noise():
 
 
 def test_residuals_of_counts_are_normal():
-    found, rng = pool(POISSON), np.random.default_rng(1)
-    e = []
-    for s in range(len(found.parameters)):
-        values = POISSON.likelihood.draw_data(rng, found.unpacked(s), found.parameters[s])
-        e.append(residuals(rng, found, s, POISSON.likelihood, seen(complete(values))).ravel())
-    assert agrees(stats.kstest(np.concatenate(e), "norm").pvalue)
-    far = complete(np.where(np.arange(DIMS) < 1, 10_000.0, values))
+    found = pool(POISSON)
+
+    def p_values(n, seed, scale=1.0):
+        rng, e = np.random.default_rng(seed), []
+        for s in np.arange(n) % len(found.parameters):
+            values = POISSON.likelihood.draw_data(rng, found.unpacked(s), found.parameters[s])
+            e.append(residuals(rng, found, s, POISSON.likelihood, seen(complete(values))).ravel())
+        return [stats.kstest(scale * np.concatenate(e), "norm").pvalue]
+
+    assert holds(p_values, replicates(20))
+    assert is_caught(partial(p_values, scale=1.3), 20)
+    far = complete(np.where(np.arange(DIMS) < 1, 10_000.0, np.ones((ROWS, DIMS))))
     far.values[0] += 1.0
+    rng = np.random.default_rng(1)
     assert np.isfinite(residuals(rng, found, 0, POISSON.likelihood, seen(far))).all()
 
 

@@ -1,6 +1,7 @@
 """What features are worth, against closed forms, enumeration and other units."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from ribp.posterior.new_rows import laws_given
 from ribp.posterior.redrawn_rows import redrawn_rows
 from ribp.posterior.residuals import seen
 from ribp.posterior.worth import _chosen, _columns_alone, _spread, gain, gain_of
-from ribp.testing.goodness import agrees, frequencies_p_value
+from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, buffet_chains, in_units, pool, pool_of, truth_of
 
 MODEL = MODELS["noise per column"]
@@ -74,26 +75,17 @@ def test_a_tenth_of_each_row_is_left_out():
 def test_rows_are_drawn_from_their_law(kind):
     """Many rows with the same data: how often each z is drawn, beside enumeration."""
     model = POISSON if kind == "poisson" else MODEL
-    found, rng, n = pool(model, n_draws=2), np.random.default_rng(4), 4000
+    found = pool(model, n_draws=2)
     laws, size = found.count_log_probs[0, 0], found.log_odds.shape[1]
     given = found.parameters[0]
     if kind != "poisson":  # rows that differ
         given = given._replace(noise_scale=np.full(DIMS, 3.0))
     if kind == "exact":
         laws = np.where(np.arange(size + 1) == 2, 0.0, -np.inf)
-    x = model.likelihood.draw_data(rng, found.unpacked(0)[:1], given)
-    shown = np.ones((n, DIMS), bool)
-    shown[:, 0] = False
-    data = Data(np.where(shown, x, 0.0), shown)
-    first = np.zeros((n, size), np.int8)
-    first[:, :2] = 1
+    x = model.likelihood.draw_data(np.random.default_rng(4), found.unpacked(0)[:1], given)
     one = found._replace(
-        parameters=[given], log_odds=found.log_odds[:1] * 0.2, rows=pack_rows(first)[None],
-        count_log_probs=laws[None, None],
-    )  # fmt: skip
-    for _ in range(5):
-        z = redrawn_rows(rng, one, 0, model.likelihood, data, np.zeros(n, np.int64))
-        one = one._replace(rows=pack_rows(z)[None])
+        parameters=[given], log_odds=found.log_odds[:1] * 0.2, count_log_probs=laws[None, None]
+    )
     every = np.array(list(itertools.product([0, 1], repeat=size)), np.int8)
     prior = laws_given(one.log_odds[0], one.count_log_probs[0], np.zeros(1, np.int64))
     mean = (every @ given.features + given.background)[:, 1:]
@@ -101,9 +93,23 @@ def test_rows_are_drawn_from_their_law(kind):
         weight = stats.poisson.logpmf(x[0, 1:], mean).sum(axis=1)
     else:
         weight = stats.norm.logpdf(x[0, 1:], mean, 3.0).sum(axis=1)
-    weight = weight + prior.tables[0][every.sum(axis=1)] + every @ prior.log_odds
-    times = np.bincount(z @ (1 << np.arange(size)[::-1]), minlength=len(every))
-    assert agrees(frequencies_p_value(times, np.exp(log_softmax(weight))))
+    prior_weight = prior.tables[0][every.sum(axis=1)] + every @ prior.log_odds
+
+    def p_values(n, seed, law):
+        rng = np.random.default_rng(seed)
+        shown = np.ones((n, DIMS), bool)
+        shown[:, 0] = False
+        data = Data(np.where(shown, x, 0.0), shown)
+        z = np.zeros((n, size), np.int8)
+        z[:, :2] = 1
+        for _ in range(5):
+            now = one._replace(rows=pack_rows(z)[None])
+            z = redrawn_rows(rng, now, 0, model.likelihood, data, np.zeros(n, np.int64))
+        times = np.bincount(z @ (1 << np.arange(size)[::-1]), minlength=len(every))
+        return [frequencies_p_value(times, np.exp(log_softmax(law)))]
+
+    assert holds(partial(p_values, law=weight + prior_weight), replicates(4000))
+    assert is_caught(partial(p_values, law=prior_weight), 4000)
 
 
 def test_units_do_not_matter():

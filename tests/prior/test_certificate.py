@@ -17,6 +17,7 @@ from ribp.measures import (
 from ribp.polynomials import RestrictedEntries
 from ribp.prior.certificate import level_bounds, log_tail_total, log_upper_total, tv_bounds
 from ribp.prior.request import Request
+from ribp.testing.goodness import holds, mean_p_value, replicates
 
 
 def request(measure, **changes):
@@ -89,14 +90,18 @@ def test_binary_rows(name, ones):
 def test_expected_odds_alone_would_be_exceeded(name):
     """The broken twin: E[T] in place of a bound on T fails for nearly half of the tails."""
     measure = BINARY[name]
-    rng = np.random.default_rng(0)
-    stream = measure.atom_stream(rng)
+    stream = measure.atom_stream(np.random.default_rng(0))
     head = stream.extend(12)
     bound = level_bounds(request(measure), head, stream.log_expected_tail_odds(), np.array([1]))[0]
-    found = [true_error(np.concatenate([head, tail]), 12, 1)
-             for tail in tails(measure, head, rng, 200, 120)]  # fmt: skip
-    assert np.mean(np.array(found) > bound) > 0.2
-    assert np.mean(found) <= bound + 5 * np.std(found) / np.sqrt(200)
+
+    def p_values(n, seed):
+        drawn = tails(measure, head, np.random.default_rng(seed), n, 120)
+        found = np.array([true_error(np.concatenate([head, tail]), 12, 1) for tail in drawn])
+        exceeded = int((found > bound).sum())
+        mean = 1.0 if found.mean() <= bound else mean_p_value(found, bound)
+        return {"more than a fifth": stats.binom.cdf(exceeded, n, 0.2), "the mean is below": mean}
+
+    assert holds(p_values, replicates(200))
 
 
 @pytest.mark.parametrize("ones", [1, 3])

@@ -1,6 +1,7 @@
 """`ribp.simulate`: what it returns, hard cases that end, other measures, and errors."""
 
 from fractions import Fraction
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,14 @@ import ribp
 from ribp import counts
 from ribp.errors import InputError, ProposalLimitError
 from ribp.paper import prior as printed
-from ribp.testing.goodness import agrees, frequencies_p_value, mean_p_value, two_sample_p_value
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+    two_sample_p_value,
+)
 
 METHODS = ["inclusion", "esscher", "rejection", "collapsed", "lazy"]
 
@@ -46,13 +54,16 @@ def test_what_is_returned(method, kind):
 
 
 def test_log_odds_belong_to_their_columns():
-    # A feature with large odds is in nearly every row of three.
-    draw = ribp.simulate(3, n_rows=4000, counts="exactly(3)", measure=ribp.BetaProcess(4))
-    theta = np.concatenate([draw.log_odds, draw.unused_log_odds])
-    expected = ribp.inclusion_probs(theta, 3)[: draw.log_odds.size]
-    seen = draw.rows.sum(axis=0) / 4000
-    error = np.sqrt(expected * (1 - expected) / 4000) + 1e-3
-    assert (np.abs(seen - expected) < 5.5 * error).all()
+    """Rows weighed by inclusion probabilities p of their features have mean p @ p, given odds."""
+
+    def p_values(n, seed, turned=False):
+        draw = ribp.simulate(seed, n_rows=n, counts="exactly(3)", measure=ribp.BetaProcess(4))
+        probs = ribp.inclusion_probs(np.concatenate([draw.log_odds, draw.unused_log_odds]), 3)
+        own = probs[: draw.log_odds.size]
+        return [mean_p_value(draw.rows @ (own[::-1] if turned else own), probs @ probs)]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, turned=True), 4000)
 
 
 def test_laws_by_row_and_by_group():
@@ -68,13 +79,17 @@ def test_laws_by_row_and_by_group():
 
 @pytest.mark.jit
 def test_a_learned_law_is_one_table_for_all_its_rows():
-    law = counts.learned([0, 1, 1, 1])
-    means = [
-        ribp.simulate(seed, n_rows=200, counts=law, measure=ribp.BetaProcess(3)).rows.sum() / 200
-        for seed in range(60)
-    ]
-    # Independent rows from the mean law would vary by 0.06; one Dirichlet table by 0.41.
-    assert np.std(means) > 0.25
+    """Counts of two rows are equal with probability 3 E f^2 = 1/2; from the mean law, 1/3."""
+
+    def p_values(n, seed, share):
+        rng = np.random.default_rng(seed)
+        options = {"n_rows": 2, "counts": counts.learned([0, 1, 1, 1])}
+        ones = [ribp.simulate(rng, **options, measure=ribp.BetaProcess(3)).rows.sum(axis=1)
+                for _ in range(n)]  # fmt: skip
+        return [mean_p_value([one == other for one, other in ones], share)]
+
+    assert holds(partial(p_values, share=1 / 2), replicates(300))
+    assert is_caught(partial(p_values, share=1 / 3), 800)
 
 
 @pytest.mark.jit
@@ -121,27 +136,31 @@ def test_poisson_counts_are_not_the_buffet():
     """Counts of both are Poisson(mass), but only the buffet's rows depend on each other."""
     from ribp.kernels.proposals import buffet_rows
 
-    mass, repeats = 3.0, 4000
-    kinds, always = np.zeros(2, np.int64), np.ones((1, 200))
-    buffet = np.array([
-        buffet_rows(np.uint64(seed), kinds, always, mass, 1.0, 0.0, 10)[1]
-        for seed in range(repeats)
-    ])  # fmt: skip
-    rng = np.random.default_rng(0)
-    restricted = np.array([
-        ribp.simulate(rng, n_rows=2, counts=counts.poisson(mass), measure=ribp.BetaProcess(mass))
-        .rows.sum(axis=1)
-        for _ in range(1000)
-    ])  # fmt: skip
-    law = np.append(counts.poisson(mass).probs(14), counts.poisson(mass).tail(14))
-    for found in (buffet, restricted):
-        for row in range(2):
-            seen = np.bincount(np.minimum(found[:, row], 15), minlength=16)
-            assert agrees(frequencies_p_value(seen, law))
-    centred = (buffet - mass).prod(axis=1)
-    assert agrees(mean_p_value(centred, mass / 2))  # covariance alpha / (c + 1)
-    assert not agrees(mean_p_value(centred, 0.0))
-    assert agrees(mean_p_value((restricted - mass).prod(axis=1), 0.0))
+    mass, kinds, always = 3.0, np.zeros(2, np.int64), np.ones((1, 200))
+    poisson = counts.poisson(mass)
+    law = np.append(poisson.probs(14), poisson.tail(14))
+
+    def p_values(n, seed, covariance=mass / 2):  # alpha / (c + 1)
+        rng = np.random.default_rng(seed)
+        buffet = np.array([
+            buffet_rows(key, kinds, always, mass, 1.0, 0.0, 10)[1]
+            for key in rng.integers(2**63, size=n, dtype=np.uint64)
+        ])  # fmt: skip
+        restricted = np.array([
+            ribp.simulate(rng, n_rows=2, counts=poisson, measure=ribp.BetaProcess(mass))
+            .rows.sum(axis=1)
+            for _ in range(n // 4)
+        ])  # fmt: skip
+        both = [*buffet.T, *restricted.T]
+        seen = [np.bincount(np.minimum(found, 15), minlength=16) for found in both]
+        return [
+            *(frequencies_p_value(times, law) for times in seen),
+            mean_p_value((buffet - mass).prod(axis=1), covariance),
+            mean_p_value((restricted - mass).prod(axis=1), 0.0),
+        ]
+
+    assert holds(p_values, replicates(4000))
+    assert is_caught(partial(p_values, covariance=0.0), 1000)
 
 
 @pytest.mark.parametrize("mass", [Fraction(1), Fraction(5, 2), Fraction(7)])
@@ -157,34 +176,60 @@ def test_counting_kept_rows_only_is_not_exchangeable(mass):
 
 @pytest.mark.jit
 def test_counting_kept_rows_only_by_simulation():
-    rng = np.random.default_rng(0)
-    rows = np.array([printed.kept_only_rows(rng, 2.0, 3) for _ in range(6000)])
-    same_then_new = (rows[:, 1] == 0) & (rows[:, 2] == 1)
-    new_then_same = (rows[:, 1] == 1) & (rows[:, 2] == 0)
-    assert agrees(mean_p_value(same_then_new, 4 / 32))
-    assert agrees(mean_p_value(new_then_same, 6 / 40))
-    right = np.array([
-        ribp.simulate(rng, n_rows=3, counts="exactly(1)", measure=ribp.BetaProcess(2),
-                      method="collapsed").rows.indices
-        for _ in range(6000)
-    ])  # fmt: skip
-    swapped = [(right[:, 1] == 0) & (right[:, 2] == 1), (right[:, 1] == 1) & (right[:, 2] == 0)]
-    assert agrees(two_sample_p_value(*swapped))
+    """Its rows are not exchangeable: (same, new) and (new, same) have other probabilities."""
+    # Concentration 2.5, for the number of proposals to have a mean: see test_agreement.py.
+    options = {"n_rows": 3, "counts": "exactly(1)", "measure": ribp.BetaProcess(2, 2.5)}
+
+    def kept_only(rng, n):
+        return np.array([printed.kept_only_rows(rng, 1.0, 3) for _ in range(n)])
+
+    def right(rng, n):
+        return np.array([
+            ribp.simulate(rng, **options, method="collapsed").rows.indices for _ in range(n)
+        ])  # fmt: skip
+
+    def orders(draw, n, seed):
+        rows = draw(np.random.default_rng(seed), n)
+        pairs = [(rows[:, 1] == 0) & (rows[:, 2] == 1), (rows[:, 1] == 1) & (rows[:, 2] == 0)]
+        return np.array(pairs, float)
+
+    def exchangeable(n, seed, draw):
+        same_then_new, new_then_same = orders(draw, n, seed)
+        return [mean_p_value(same_then_new - new_then_same, 0.0)]
+
+    def as_printed(n, seed):
+        return [mean_p_value(seen, p) for seen, p in
+                zip(orders(kept_only, n, seed), (2 / 21, 3 / 24), strict=True)]  # fmt: skip
+
+    assert holds(as_printed, replicates(4000))
+    assert holds(partial(exchangeable, draw=right), replicates(5000))
+    assert is_caught(partial(exchangeable, draw=kept_only), 20_000)
 
 
 @pytest.mark.jit
 def test_thinning_a_buffet_is_the_tilted_law():
-    law = counts.table([0, 0.5, 0.3, 0.2])
-    rng = np.random.default_rng(0)
-    options = {"n_rows": 1, "counts": law, "measure": ribp.BetaProcess(3)}
-    thinned = [printed.thinned_rows(rng, 1, law, 3.0).rows.sum() for _ in range(1000)]
-    tilted = [ribp.simulate(rng, **options, kind="tilted").rows.sum() for _ in range(600)]
-    mixture = [ribp.simulate(rng, **options).rows.sum() for _ in range(600)]
-    assert agrees(two_sample_p_value(thinned, tilted))
-    assert agrees(frequencies_p_value(np.bincount(mixture, minlength=4), law.probs(3)))
-    # The two laws are far apart: p-values of 4e-20 and 3e-46.
-    assert not agrees(two_sample_p_value(thinned, mixture))
-    assert not agrees(frequencies_p_value(np.bincount(thinned, minlength=4), law.probs(3)))
+    # A mass between two counts, for the number of proposals to have a mean: see test_agreement.py.
+    law = counts.table([0, 0.4, 0.2, 0, 0, 0.4])
+    options = {"n_rows": 1, "counts": law, "measure": ribp.BetaProcess(4.5)}
+
+    @cache
+    def ones(n, seed, kind):
+        rng = np.random.default_rng(seed)
+        if kind == "thinned":
+            return [printed.thinned_rows(rng, 1, law, 4.5).rows.sum() for _ in range(n)]
+        return [ribp.simulate(rng, **options, kind=kind).rows.sum() for _ in range(n)]
+
+    def is_tilted(n, seed, kind):
+        return [two_sample_p_value(ones(n, seed, kind), ones(n, seed + 1, "tilted"))]
+
+    def is_mixture(n, seed, kind):
+        seen = np.bincount(ones(n, seed, kind), minlength=6)
+        return [frequencies_p_value(seen, law.probs(5))]
+
+    assert holds(partial(is_tilted, kind="thinned"), replicates(600))
+    assert holds(partial(is_mixture, kind="mixture"), replicates(600))
+    assert is_caught(partial(is_tilted, kind="mixture"), 600)
+    assert is_caught(partial(is_mixture, kind="thinned"), 600)
 
 
 # --- other measures and entries -----------------------------------------------------------
@@ -199,44 +244,55 @@ def shares(draw):
 @pytest.mark.jit
 def test_gamma_poisson_sums_are_a_dirichlet_process():
     """Both ways, and the Chinese restaurant process as a third."""
-    mass, rng = 2.0, np.random.default_rng(0)
+    mass = 2.0
     options = {"n_rows": 4, "counts": "exactly(3)", "entries": "poisson", "restrict": "sum"}
-    gamma = [shares(ribp.simulate(rng, **options, measure=ribp.GammaProcess(mass)))
-             for _ in range(500)]  # fmt: skip
-    dirichlet = [shares(ribp.simulate(rng, **options, measure=ribp.DirichletWeights(mass)))
-                 for _ in range(500)]  # fmt: skip
-    restaurant = []
-    for _ in range(2000):
+
+    def restaurant(rng):
         tables: list[int] = []
         for n in range(12):
             at = rng.choice(len(tables) + 1, p=np.array([*tables, mass]) / (n + mass))
             tables = [*tables, 0] if at == len(tables) else tables
             tables[at] += 1
-        restaurant.append((max(tables) / 12, len(tables)))
-    for one, other in [(gamma, dirichlet), (gamma, restaurant), (dirichlet, restaurant)]:
-        for column in range(2):
-            assert agrees(two_sample_p_value(np.array(one)[:, column], np.array(other)[:, column]))
-    wrong = [shares(ribp.simulate(rng, **options, measure=ribp.DirichletWeights(2 * mass)))
-             for _ in range(500)]  # fmt: skip
-    assert not agrees(two_sample_p_value(np.array(wrong)[:, 1], np.array(restaurant)[:, 1]))
+        return max(tables) / 12, len(tables)
+
+    def p_values(n, seed, other=mass):
+        rng = np.random.default_rng(seed)
+        gamma, dirichlet = (
+            np.array([shares(ribp.simulate(rng, **options, measure=one)) for _ in range(n)])
+            for one in (ribp.GammaProcess(mass), ribp.DirichletWeights(other))
+        )
+        tables = np.array([restaurant(rng) for _ in range(4 * n)])
+        return [
+            two_sample_p_value(one[:, column], other[:, column])
+            for one, other in [(gamma, dirichlet), (gamma, tables), (dirichlet, tables)]
+            for column in range(2)
+        ]
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, other=3 * mass), 150)
 
 
 @pytest.mark.jit
 def test_conditional_poisson_sampling_from_a_dirichlet_measure():
     """Poisson entries that are all one, on gamma weights or their normalisation: the same rows."""
-    rng = np.random.default_rng(1)
     options = {"n_rows": 3, "counts": "exactly(2)"}
-    ways = [
-        {"measure": ribp.GammaProcess(2), "entries": "poisson", "restrict": "ones"},
-        {"measure": ribp.DirichletWeights(2), "entries": "poisson", "restrict": "ones"},
-        {"measure": ribp.DirichletWeights(2)},
-    ]
-    found = [
-        np.array([shares(ribp.simulate(rng, **options, **way)) for _ in range(500)]) for way in ways
-    ]
-    for other in found[1:]:
-        assert agrees(two_sample_p_value(found[0][:, 1], other[:, 1]))
-    assert all((way[:, 0] <= 0.5).all() for way in found)  # no feature twice in a row
+
+    def p_values(n, seed, mass=2):
+        rng = np.random.default_rng(seed)
+        ways = [
+            {"measure": ribp.GammaProcess(2), "entries": "poisson", "restrict": "ones"},
+            {"measure": ribp.DirichletWeights(2), "entries": "poisson", "restrict": "ones"},
+            {"measure": ribp.DirichletWeights(mass)},
+        ]
+        found = [
+            np.array([shares(ribp.simulate(rng, **options, **way)) for _ in range(n)])
+            for way in ways
+        ]
+        assert all((way[:, 0] <= 0.5).all() for way in found)  # no feature twice in a row
+        return [two_sample_p_value(found[0][:, 1], other[:, 1]) for other in found[1:]]
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, mass=8), 150)
 
 
 @pytest.mark.parametrize("restrict", ["nonzeros", "sum", "ones"])

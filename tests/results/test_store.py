@@ -20,7 +20,7 @@ from ribp.errors import InputError, Notice, StorageError
 from ribp.results import load, save
 from ribp.results.schema import problem
 from ribp.results.store import _in_memory
-from ribp.testing.goodness import n_seeds
+from ribp.testing.goodness import replicates
 from tests.helpers import ROOT
 from tests.helpers.result_cases import DIMS, MODELS, ROWS, prior_tree
 
@@ -436,7 +436,7 @@ def test_variables_of_the_user_are_kept(path):
 def test_flipped_bytes_are_refused_or_harmless(saved, original, content):
     rng = np.random.default_rng(5)
     n_refused = n_same = 0
-    n_files = n_seeds(40)
+    n_files = replicates(40)
     for _ in range(n_files):
         broken = bytearray(content)
         for at in rng.integers(len(content), size=5):

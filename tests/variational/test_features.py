@@ -1,5 +1,7 @@
 """Features and scales given expected rows: against sums over all rows, and never downhill."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,9 +9,10 @@ from scipy.optimize import minimize
 from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.base import with_missing
 from ribp.testing.exact import all_rows
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import features as part
 from ribp.variational.features import FeatureFactor
+from tests.helpers.normal_law import normal_p_values, whitened
 
 FEATURES, DIMS, ROWS = 3, 2, 6
 KINDS = [
@@ -143,18 +146,22 @@ def test_sums_of_blocks_add_up(kind):
 
 def test_divergence_of_features():
     """KL(q | p) by its definition: E log q - E log p of Gaussian draws has this mean."""
-    rng = np.random.default_rng(3)
     case = Case(3, False, False, 0.4)
     noise, t = case.parameters.noise_scale, np.array([1.7, 0.6, 4.0])
-    draws = np.zeros(20_000)
-    for d in range(DIMS):
-        c = case.factor.covariance[d] * noise[d] ** 2
-        x = rng.multivariate_normal(case.factor.mean[:, d], c, draws.size)
-        away = x - case.factor.mean[:, d]
-        log_q = -0.5 * (np.linalg.slogdet(c)[1] + (away @ np.linalg.inv(c) * away).sum(axis=1))
-        spread = t * noise[d]
-        draws += log_q + np.log(spread).sum() + 0.5 * ((x / spread) ** 2).sum(axis=1)
-    assert agrees(mean_p_value(draws, part.feature_divergence(case.factor, noise, t)))
+
+    def p_values(n, seed, wrong=0.0):
+        rng, draws = np.random.default_rng(seed), np.zeros(n)
+        for d in range(DIMS):
+            c = case.factor.covariance[d] * noise[d] ** 2
+            x = rng.multivariate_normal(case.factor.mean[:, d], c, n)
+            away = x - case.factor.mean[:, d]
+            log_q = -0.5 * (np.linalg.slogdet(c)[1] + (away @ np.linalg.inv(c) * away).sum(axis=1))
+            spread = t * noise[d]
+            draws += log_q + np.log(spread).sum() + 0.5 * ((x / spread) ** 2).sum(axis=1)
+        return [mean_p_value(draws, part.feature_divergence(case.factor, noise, t) + wrong)]
+
+    assert holds(p_values, replicates(20_000))
+    assert is_caught(partial(p_values, wrong=1.0), 20_000)
     assert part.feature_divergence(part.prior_factor(DIMS, t), noise, t) == pytest.approx(0)
 
 
@@ -262,18 +269,22 @@ def test_a_wrong_scale_lowers_the_bound():
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_draws_of_features(missing):
-    case, rng = Case(6, False, True, missing), np.random.default_rng(6)
-    found = [
-        part.draw_features(rng, case.likelihood, case.factor, case.parameters) for _ in range(3000)
-    ]
-    draws = np.array([np.vstack([p.features, p.background]) for p in found])
-    for d, s in enumerate(case.parameters.noise_scale):
-        c = s**2 * case.factor.covariance[d if missing else 0]
-        x = draws[:, :, d] - case.factor.mean[:, d]
-        for i in range(FEATURES + 1):
-            assert agrees(mean_p_value(x[:, i], 0.0))
-            for j in range(i + 1):
-                assert agrees(mean_p_value(x[:, i] * x[:, j], c[i, j]))
+    case = Case(6, False, True, missing)
+
+    def p_values(n, seed, covariance=case.factor.covariance):
+        rng = np.random.default_rng(seed)
+        found = [
+            part.draw_features(rng, case.likelihood, case.factor, case.parameters) for _ in range(n)
+        ]
+        draws = np.array([np.vstack([p.features, p.background]) for p in found])
+        return normal_p_values(np.hstack([
+            whitened(draws[:, :, d], case.factor.mean[:, d], s**2 * covariance[d if missing else 0])
+            for d, s in enumerate(case.parameters.noise_scale)
+        ]))  # fmt: skip
+
+    assert holds(p_values, replicates(3000))
+    independent = case.factor.covariance * np.eye(FEATURES + 1)
+    assert is_caught(partial(p_values, covariance=independent), 1000)
 
 
 def test_blocks_are_the_same_on_any_number_of_threads():

@@ -1,6 +1,7 @@
 """The hybrid's bound against enumeration of its surrogate model; no step lowers it."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from ribp.likelihoods.base import complete, with_missing
 from ribp.mcmc import weights
 from ribp.model import Model, State
 from ribp.testing.exact import all_rows
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import hybrid, mean_field
 from ribp.variational.features import update_features, update_scales
 from ribp.variational.point_weights import expected_log_probs
@@ -330,28 +331,31 @@ def test_weights_are_drawn_given_rows_drawn_from_q():
 def test_draws_are_those_of_q():
     rng = np.random.default_rng(3)
     model, data, state = build(rng, "learned", CASES["background"]["likelihood"], True, n_rows=6)
-    draws = [hybrid.draw(rng, np.uint64(1), state, model, data) for _ in range(400)]
-    assert all(isinstance(drawn, State) for drawn in draws)
-
-    def check(values, mean):
-        return agrees(mean_p_value(values, mean))
-
     uncertain = np.argwhere((state.nu > 0.05) & (state.nu < 0.95))
-    for n, i in uncertain[:3]:
-        assert check([drawn.rows[n, i] for drawn in draws], state.nu[n, i])
-        assert not check([drawn.rows[n, i] for drawn in draws], 1.3 * state.nu[n, i] + 0.2)
     assert len(uncertain)
     base = np.array(LAWS["learned"].base) + state.law_counts[0]
-    assert check([np.exp(drawn.count_log_probs[0, 1]) for drawn in draws], base[1] / base.sum())
     mean, noise = state.features.mean, state.parameters.noise_scale
     own = np.diagonal(state.features.covariance, axis1=1, axis2=2)[
         1 % len(state.features.covariance)
     ]
-    for i, shown in enumerate([lambda p: p.features[0, 1], lambda p: p.background[1]]):
-        values = np.array([shown(drawn.parameters) for drawn in draws])
-        at = [0, FEATURES][i]
-        assert check(values, mean[at, 1])
-        assert check((values - mean[at, 1]) ** 2, own[at] * noise[1] ** 2)
+
+    def p_values(size, seed, wrong=0.0):
+        rng = np.random.default_rng(seed)
+        draws = [hybrid.draw(rng, np.uint64(1), state, model, data) for _ in range(size)]
+        assert all(isinstance(drawn, State) for drawn in draws)
+        tables = [np.exp(drawn.count_log_probs[0, 1]) for drawn in draws]
+        found = [mean_p_value(tables, base[1] / base.sum())]
+        for n, i in uncertain[:3]:
+            found.append(mean_p_value([one.rows[n, i] for one in draws], state.nu[n, i] + wrong))
+        given = [drawn.parameters for drawn in draws]
+        for at, values in ((0, [p.features[0, 1] for p in given]),
+                           (FEATURES, [p.background[1] for p in given])):  # fmt: skip
+            away = np.array(values) - mean[at, 1]
+            found += [mean_p_value(away, 0.0), mean_p_value(away**2, own[at] * noise[1] ** 2)]
+        return found
+
+    assert holds(p_values, replicates(400))
+    assert is_caught(partial(p_values, wrong=0.2), 400)
 
 
 def test_a_bound_that_is_not_a_number_names_its_row():

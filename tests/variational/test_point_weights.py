@@ -1,6 +1,7 @@
 """Weights as points, and learned laws: the best there is, and never downhill."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,12 +9,13 @@ from scipy import stats
 from scipy.special import digamma
 
 import ribp
-from ribp.counts import Learned
 from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import point_weights as part
 from ribp.variational.point_weights import Weights
 from tests.helpers.marks import every_prior
+from tests.helpers.small_posteriors import padded_base
 
 FEATURES = 5
 
@@ -125,17 +127,21 @@ SEEN = np.array([[1.2, 0, 3.0, 0.8], [0, 0, 5.0, 0], [0.3, 0.7, 0, 0]])
 
 def test_expected_log_probs():
     tables = part.expected_log_probs(COUNTS, SEEN)
-    rng = np.random.default_rng(0)
-    for at in (0, 2):
-        base = np.zeros(4)
-        law = COUNTS.laws[at]
-        assert isinstance(law, Learned)
-        base[: len(law.base)] = law.base
-        on = base > 0
-        draws = np.log(rng.dirichlet((base + SEEN[at])[on], 100_000))
-        error = draws.std(axis=0) / np.sqrt(len(draws))
-        assert (np.abs(draws.mean(axis=0) - tables[at, on]) < 6 * error).all()
-        assert (tables[at, ~on] == -np.inf).all()
+    bases = {at: padded_base(COUNTS.laws[at], 4) for at in (0, 2)}
+
+    def p_values(n, seed, wrong=False):
+        rng, found = np.random.default_rng(seed), []
+        for at, base in bases.items():
+            on = base > 0
+            assert (tables[at, ~on] == -np.inf).all()
+            shapes = (base + SEEN[at])[on]
+            means = np.log(shapes / shapes.sum()) if wrong else tables[at, on]
+            draws = np.log(rng.dirichlet(shapes, n))
+            found += [mean_p_value(*pair) for pair in zip(draws.T, means, strict=True)]
+        return found
+
+    assert holds(p_values, replicates(20_000))
+    assert is_caught(partial(p_values, wrong=True), 2000)  # logarithms of the means
     np.testing.assert_array_equal(tables[1], [-np.inf, -np.inf, 0.0, -np.inf])
 
 

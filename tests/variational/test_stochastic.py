@@ -1,5 +1,7 @@
 """Batches of rows: the same updates, the same fixed point, in fewer passes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,8 @@ from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete
 from ribp.model import Model
-from ribp.testing.goodness import agrees, mean_p_value
+from ribp.rng import kernel_seed
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import stochastic, structured
 from ribp.variational.stochastic import Plan
 from tests.helpers import small_posteriors as small
@@ -210,23 +213,26 @@ def test_rows_of_a_pass_are_drawn_from_their_q():
     swept = stochastic._fresh_rows(
         stochastic._given(state, model), model, data, everyone, Plan().powers, 1
     )
-    drawn = []
-    for seed in range(300):
-        after, _ = stochastic.update(
-            np.random.default_rng(0), np.uint64(seed), state, model, data, plan=Plan(still=0.0)
-        )
-        shown = stochastic.draw(np.random.default_rng(seed), np.uint64(0), after, model, data)
-        assert shown.rows is after.rows
-        drawn.append(after.rows)
     possible = np.array([law.restricted_log_probs(0, 3) > -np.inf for law in model.counts.laws])
-    ones = np.array(drawn).sum(axis=2)
-    assert possible[model.counts.index, ones].all()
     doubtful = np.argwhere(np.abs(swept.means - 0.5) < 0.4)
-    for n, i in doubtful[:3]:
-        values = [rows[n, i] for rows in drawn]
-        assert agrees(mean_p_value(values, swept.means[n, i]))
-        assert not agrees(mean_p_value(values, 0.5 * swept.means[n, i]))
     assert len(doubtful)
+
+    def p_values(size, seed, wrong=1.0):
+        rng, drawn = np.random.default_rng(seed), []
+        for _ in range(size):
+            after, _ = stochastic.update(
+                np.random.default_rng(0), kernel_seed(rng), state, model, data,
+                plan=Plan(still=0.0),
+            )  # fmt: skip
+            shown = stochastic.draw(rng, np.uint64(0), after, model, data)
+            assert shown.rows is after.rows
+            drawn.append(after.rows)
+        found = np.array(drawn)
+        assert possible[model.counts.index, found.sum(axis=2)].all()
+        return [mean_p_value(found[:, n, i], wrong * swept.means[n, i]) for n, i in doubtful[:3]]
+
+    assert holds(p_values, replicates(300))
+    assert is_caught(partial(p_values, wrong=0.5), 300)
 
 
 def test_what_rows_move_by():
