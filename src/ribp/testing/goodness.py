@@ -211,16 +211,3 @@ def _t_p_value(difference: float, errors: Sequence[tuple[float, float]]) -> floa
         return float(difference == 0.0)
     freedom = 1.0 / sum((error**2 / variance) ** 2 / df for error, df in errors)
     return float(2 * stats.t.sf(abs(difference) / math.sqrt(variance), freedom))
-
-
-SUITE_TESTS = 10_000
-
-
-def agrees(p_value: float) -> bool:
-    """Return whether one p-value is not below the bound of the first stage."""
-    return p_value > AT_ONCE
-
-
-def n_seeds(few: int) -> int:
-    """Return `replicates(few)`."""
-    return replicates(few)
