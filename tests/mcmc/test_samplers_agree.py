@@ -4,6 +4,8 @@ The augmented sampler has no truncation and no weights; `gibbs` has the eighty l
 beta process. Concentration and mass are chosen so that few rows are discarded.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,7 @@ def statistics(rows):
     return [(sizes > 0).sum(), pairs.mean(), shared[0, 1], (sizes == 1).sum(), (sizes > 3).sum()]
 
 
+@cache
 def by_augmentation(n_sweeps, mass, seed):
     data, laws = twelve_chords()
     rng, given = np.random.default_rng([seed, 1]), LIKELIHOOD.at_scales(0, 3, NOISE, SIZE)
