@@ -15,6 +15,10 @@ from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
 
 
+# The law of the largest eigenvalue is a fitted one: small p-values are up to a quarter too frequent.
+ABOVE = {"residuals together": 1.25}
+
+
 def test_p_values_of_noise_are_not_too_small():
     """The lowest of each check times their number; a single one that is exact is uniform too.
 
@@ -36,7 +40,9 @@ def test_p_values_of_noise_are_not_too_small():
                 found[name].append(p.size * p.min())
         low = {name: np.array(found[name]) for name in NOISE}
         return {
-            f"{name} < {level}": stats.binom.sf((low[name] < level).sum() - 1, n, level)
+            f"{name} < {level}": stats.binom.sf(
+                (low[name] < level).sum() - 1, n, ABOVE.get(name, 1.0) * level
+            )
             for name in NOISE
             for level in (0.02, 0.1)
         } | {"spread by count": stats.kstest(low["spread by count"], "uniform").pvalue}

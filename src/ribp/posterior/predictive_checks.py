@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc, chdtr, chdtrc, chdtri, gammaincc, ndtr, ndtri
+from scipy.special import bdtrc, chdtr, chdtrc, chdtri, gammaincc, ndtr, ndtri, stdtr
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood, LinearGaussian
@@ -173,11 +173,16 @@ def _far(e: FloatArray, entries: int) -> tuple[_Found, _Found]:
 
 
 def _together(e: FloatArray, mean: float, deviation: float) -> _Found:
-    """Return P(largest eigenvalue is larger), by a law of the skewness of Tracy and Widom's."""
+    """Return P(largest eigenvalue is larger), by a law of the skewness of Tracy and Widom's.
+
+    Mean and deviation are those of a sample, so a score counts as one of Student's law.
+    """
     if deviation == 0.0:
         return _NOTHING
     value, shape = _largest_eigenvalue(e), _TRACY_WIDOM
-    score = shape + (value - mean) / deviation * math.sqrt(shape)
+    student = (value - mean) / (deviation * math.sqrt(1.0 + 1.0 / _NOISES))
+    normal = -float(ndtri(max(stdtr(_NOISES - 1, -student), _LEAST)))
+    score = shape + normal * math.sqrt(shape)
     return _Found(float(gammaincc(shape, max(score, 0.0))), value / mean)
 
 
