@@ -15,7 +15,7 @@ from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
 GAUSSIAN, POISSON = MODELS["shared noise, background"], MODELS["counts"]
 
 
-# The law of the largest eigenvalue is a fitted one: small p-values are up to a quarter too frequent.
+# The law of the largest eigenvalue is fitted: small p-values are up to a quarter too frequent.
 ABOVE = {"residuals together": 1.25}
 
 
