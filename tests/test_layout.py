@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers import ROOT
 
-OTHER_FOLDERS = {"helpers", "docs", "experiments", "browser"}
+OTHER_FOLDERS = {"helpers", "docs", "experiments", "browser", "slow-results"}
 OF_THE_WHOLE = {"layout", "imports"}
 NOT_HELPERS = {"conftest", "__init__"}
 COMMANDS = {"faults.py"}  # python -m tests.faults

@@ -52,7 +52,9 @@ FEASIBLE = [
     (mass, concentration, method)
     for mass, concentration in REFERENCE
     for method in METHODS
-    if method not in UNTILTED or (concentration > 1 and mass * concentration > 1)
+    if method not in UNTILTED
+    or (concentration > 1 and mass * concentration > 1)
+    or mass == concentration == 1  # without a mean, but beyond 10^7 once in 10^7 draws only
 ]
 
 
