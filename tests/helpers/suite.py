@@ -101,6 +101,7 @@ class Suite:
             "tests": {name: outcomes.count(name) for name in ("passed", "failed", "skipped")},
             "failed": [name for name, outcome in self.outcomes.items() if outcome == "failed"],
             "statistics": n_statistics(self.found),
+            "least_p": least(self.found)[0],
             "summary": summary(self.found),
             "p_values_by_tenths": tenths(self.found),
             "slowest": {name: round(self.seconds[name], 1) for name in slowest},
@@ -109,6 +110,14 @@ class Suite:
 
 def n_statistics(found):
     return sum(len(p_values) for _, p_values, *_ in found)
+
+
+def least(found):
+    """Return the least p-value and where it was found."""
+    return min(
+        ((p, f"{test}: {name}") for test, p_values, *_ in found for name, p in p_values.items()),
+        default=(1.0, "no statistics"),
+    )
 
 
 def tenths(found):
@@ -122,15 +131,13 @@ def summary(found):
     number = n_statistics(found)
     if not number:
         return ["no statistics"]
-    least, where = min(
-        (p, f"{test}: {name}") for test, p_values, *_ in found for name, p in p_values.items()
-    )
+    smallest, where = least(found)
     # The least of n independent uniform variates has these quantiles.
     low, middle, high = (-np.expm1(np.log1p(-q) / number) for q in (0.05, 0.5, 0.95))
     lines = [
         f"{number} statistics in {len(found)} checks (at most {goodness.SUITE_STATISTICS}, for"
         f" fewer than one false alarm in {1 / goodness.SUITE_RATE:.0f} runs)",
-        f"least p {least:.1e} in {where}; expected {middle:.1e}, with probability .9 between"
+        f"least p {smallest:.1e} in {where}; expected {middle:.1e}, with probability .9 between"
         f" {low:.1e} and {high:.1e}",
     ]
     for test, p_values, again, n in found:
