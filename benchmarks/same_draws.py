@@ -153,7 +153,7 @@ def digests_of(source: Path, names: list[str]) -> dict[str, str]:
     done = subprocess.run(
         command,
         cwd=HERE,
-        env={**os.environ, **paths},
+        env=places,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
