@@ -39,7 +39,7 @@ from scipy import stats
 
 from ribp.checks import FloatArray, IntArray
 from ribp.testing.geweke import columns
-from ribp.testing.goodness import Numbers, frequencies_p_value
+from ribp.testing.goodness import Numbers, by_name, frequencies_p_value
 
 __all__ = ["chain_fit", "p_values_of_ranks", "rank_p_values", "ranks"]
 
@@ -99,17 +99,16 @@ def ranks(
     found = []
     for _ in range(n_replicates):
         state, data = simulate(rng)
-        truth = columns([quantities(state, data)])
-        draws = columns(quantities(draw, data) for draw in fit(rng, data, n_draws))
-        found.append(
-            {name: _rank(rng, value[0], draws[name], n_draws) for name, value in truth.items()}
-        )
+        drawn = list(fit(rng, data, n_draws))
+        if len(drawn) != n_draws:
+            raise ValueError(f"fit returned {len(drawn)} draws, not the {n_draws} asked for")
+        draws = columns(quantities(draw, data) for draw in drawn)
+        truth = by_name(quantities(state, data))
+        found.append({name: _rank(rng, value, draws[name]) for name, value in truth.items()})
     return {name: column.astype(np.int64) for name, column in columns(found).items()}
 
 
-def _rank(rng: np.random.Generator, truth: float, draws: FloatArray, n_draws: int) -> int:
-    if draws.size != n_draws:
-        raise ValueError(f"fit returned {draws.size} draws, not the {n_draws} asked for")
+def _rank(rng: np.random.Generator, truth: float, draws: FloatArray) -> int:
     ties = np.count_nonzero(draws == truth)
     return int(np.count_nonzero(draws < truth) + rng.integers(ties, endpoint=True))
 

@@ -31,7 +31,7 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.testing.goodness import Numbers, by_name, mean_p_value
 
-__all__ = ["joint_distribution_p_values", "one_step_p_values"]
+__all__ = ["columns", "joint_distribution_p_values", "one_step_p_values"]
 
 State = TypeVar("State")
 Data = TypeVar("Data")
