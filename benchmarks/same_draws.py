@@ -107,7 +107,7 @@ FITS: dict[str, Callable[[Path], Any]] = {
     "gibbs, a law with a gap": restricted("gibbs", law="table(0, .5, 0, .5)"),
     "gibbs, learned law, auto": restricted("gibbs", law=None, max_features="auto"),
     "gibbs, auto background": restricted("gibbs", made() + 20.0, background="auto"),
-    "gibbs, known features": restricted("gibbs", fixed_components=KNOWN),
+    "gibbs-rows, known features": restricted("gibbs-rows", fixed_components=KNOWN),
     "gibbs, fixed scales": restricted("gibbs", noise_scale=0.5, feature_scale=2.0, mass=1.5),
     "gibbs-rows": restricted("gibbs-rows"),
     "gibbs-rows, missing": restricted("gibbs-rows", holes(made()), background=True),

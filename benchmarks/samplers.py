@@ -14,7 +14,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import complete, with_missing
 from ribp.mcmc import gibbs, gibbs_rows, rows_collapsed, weights
 from ribp.model import Model
-from ribp.weight_priors import WeakLimitPrior
+from ribp.weights import WeakLimitPrior
 
 RATIOS = ALONE.replace("sweeps", "samplers") + "import json; print(json.dumps(samplers.found()))"
 N_ROWS, FEATURES, DIMS = 5000, 50, 100
@@ -43,7 +43,7 @@ def _against_a_product() -> dict[str, float]:
     def five_kept() -> None:
         here = state
         for _ in range(5):  # in one of five rows are proposed as a whole
-            here, _ = gibbs_rows.update(rng, seed, here, model, data)
+            here, _ = gibbs_rows.update_in_memory(rng, seed, here, model, data)
 
     product, rows, whole, kept = best_times(
         lambda: data.values @ other.T,

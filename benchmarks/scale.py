@@ -24,10 +24,11 @@ import ribp
 from benchmarks.measure import Measure, Measures, process_output
 from ribp.likelihoods import LinearGaussian
 from ribp.mcmc import gibbs_rows
+from ribp.mcmc.rows_given_features import layout
 from ribp.model import Model, State
-from ribp.scale.dask_runner import DaskKeeper
-from ribp.scale.in_process import InProcess
-from ribp.scale.source import npy_source
+from ribp.rows.dask_store import DaskStore
+from ribp.rows.local import LocalStore
+from ribp.rows.source import npy_source
 from ribp.threads import one_blas_thread
 
 ROWS, DIMS, FEATURES = 1_000_000, 100, 50
@@ -96,25 +97,25 @@ def model_and_state(n_rows: int) -> tuple[Model, State]:
     return model, State(nothing, log_odds, 5.0, 1.0, laws, given._replace(features=features))
 
 
-def sweep_times(keeper: Any, packed: np.ndarray) -> Iterator[float]:
+def sweep_times(store: Any, packed: np.ndarray) -> Iterator[float]:
     """Yield how long each sweep takes, rows beginning at the truth."""
     model, state = model_and_state(len(packed))
-    keeper.survey()
-    keeper.begin(model)
-    keeper.load(packed)
+    store.look()
+    rows = store.rows(layout(FEATURES), model.counts.index)
+    rows.load(packed)
     rng = np.random.default_rng(0)
     with one_blas_thread():
         while True:
             began = time.perf_counter()
-            state, _, _ = gibbs_rows.update_elsewhere(rng, np.uint64(0), state, model, keeper)
+            state, _ = gibbs_rows.update(rng, np.uint64(0), state, model, rows)
             yield time.perf_counter() - began
 
 
 def linear(folder: Path, packed: np.ndarray) -> tuple[float, float]:
     """Return the best seconds of a sweep over a tenth of the rows, and over all."""
     few = write(folder / "few.npy", ROWS // 10)
-    tenth = sweep_times(InProcess(npy_source(folder / "few.npy")), few)
-    whole = sweep_times(InProcess(npy_source(folder / "data.npy")), packed)
+    tenth = sweep_times(LocalStore(npy_source(folder / "few.npy")), few)
+    whole = sweep_times(LocalStore(npy_source(folder / "data.npy")), packed)
     return min(islice(tenth, 1, 6)), min(islice(whole, 1, 3))
 
 
@@ -131,8 +132,8 @@ def dask_seconds(path: Path, packed: np.ndarray, n_rounds: int = 8) -> tuple[flo
         ) as cluster,
         Client(cluster) as client,
     ):
-        here = sweep_times(InProcess(source, 1), packed)
-        there = sweep_times(DaskKeeper.of_source(source, client), packed)
+        here = sweep_times(LocalStore(source, 1), packed)
+        there = sweep_times(DaskStore.of_source(source, client), packed)
         times = np.array(list(islice(zip(here, there, strict=True), 5 * n_rounds)))
     ours, theirs = times.reshape(n_rounds, 5, 2).min(axis=0).mean(axis=0)
     return ours, theirs

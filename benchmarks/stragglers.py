@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.scale import sweep_times, write
-from ribp.scale.in_process import InProcess
-from ribp.scale.source import npy_source
+from ribp.rows.local import LocalStore
+from ribp.rows.source import npy_source
 
 ROWS, SWEEPS = 20_000, 200
 WORKERS = (1, 10, 100, 1000)
@@ -30,7 +30,7 @@ def measured(n_rows: int = ROWS, n_sweeps: int = SWEEPS) -> np.ndarray:
     with tempfile.TemporaryDirectory(prefix="ribp-") as name:
         path = Path(name) / "data.npy"
         packed = write(path, n_rows)
-        times = list(islice(sweep_times(InProcess(npy_source(path), 1), packed), n_sweeps + 1))
+        times = list(islice(sweep_times(LocalStore(npy_source(path), 1), packed), n_sweeps + 1))
     return np.array([seconds for number, seconds in enumerate(times) if number % 5])
 
 

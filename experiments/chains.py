@@ -56,7 +56,8 @@ def chain(
     the chain.
     """
     began, rng = time.process_time(), np.random.default_rng(seed)
-    update = gibbs.update if isinstance(model.likelihood, LinearGaussian) else gibbs_rows.update
+    integrated = isinstance(model.likelihood, LinearGaussian)
+    update = gibbs.update if integrated else gibbs_rows.update_in_memory
     schedule = Schedule() if grow else Schedule(heats=())
     with one_blas_thread():
         state = first = best_start(rng, model, data, n_starts, schedule)

@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 import ribp
-from ribp.running.files import write_atomically
+from ribp.files import write_atomically
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#888888"
 

@@ -42,9 +42,9 @@ FAULTS = [
     ),
     Fault(
         "missing Jacobian of the mass",
-        "mcmc/hyper.py",
-        "value = math.log(mass) - mass + 2.0",
-        "value = -mass + 2.0",
+        "weights/hyper_prior.py",
+        "return math.log(mass) - mass",
+        "return -mass",
     ),
     Fault(
         "proposal ratio upside down",

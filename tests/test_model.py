@@ -14,6 +14,7 @@ from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete, with_missing
 from ribp.model import Model
+from ribp.rows.local import in_memory
 from ribp.testing.goodness import (
     frequencies_p_value,
     holds,
@@ -175,7 +176,7 @@ def test_laws_with_a_gap_ask_for_whole_rows():
     laws = counts.by_row([counts.table([0, 0.5, 0, 0.5]), counts.uniform(0, 2)])
     model = Model(laws, FEATURES, LinearGaussian())
     state, _ = model.simulate(np.random.default_rng(0), DIMS)
-    np.testing.assert_array_equal(model.row_laws(state).whole, [True, False])
+    np.testing.assert_array_equal(model.row_prior(state).whole, [True, False])
     some = model.on_rows(np.array([1]))
     assert len(some.counts) == 1
     assert some.counts[0] == counts.uniform(0, 2)
@@ -200,14 +201,14 @@ ZEROS = np.zeros((3, 2))
 )
 def test_what_cannot_be_is_refused(laws, likelihood, values, words):
     with pytest.raises(InputError, match=words):
-        Model(laws, 4, likelihood).check(complete(values))
+        Model(laws, 4, likelihood).check(in_memory(complete(values)))
 
 
 def test_what_can_be_is_not():
     laws = counts.as_row_counts([1, 0, 1], 3)
-    Model(laws, 4, PoissonCounts()).check(complete(ZEROS))
-    Model(laws, 4, PoissonCounts(background=True)).check(complete(ZEROS + 1))
-    Model(laws, 4, LinearGaussian()).check(complete(ZEROS + 1))
+    Model(laws, 4, PoissonCounts()).check(in_memory(complete(ZEROS)))
+    Model(laws, 4, PoissonCounts(background=True)).check(in_memory(complete(ZEROS + 1)))
+    Model(laws, 4, LinearGaussian()).check(in_memory(complete(ZEROS + 1)))
 
 
 def test_states_of_other_models_are_refused():
@@ -221,7 +222,7 @@ def test_states_of_other_models_are_refused():
         state._replace(log_odds=state.log_odds[:-1]),
     ):
         with pytest.raises(InputError, match="2 count laws and 3 features"):
-            model.row_laws(other)
+            model.row_prior(other)
     with pytest.raises(InputError, match="one position among the 2 laws"):
         counts.RowCounts(LAWS.laws, np.array([0, 1, 2, 0]))
 

@@ -27,13 +27,16 @@ from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.checks import FloatArray
 from ribp.counts import as_row_counts
+from ribp.draws import unpack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Rows
 from ribp.likelihoods.door import as_data
 from ribp.model import Model
 from ribp.rng import kernel_seed
+from ribp.rows.local import in_memory
 from ribp.threads import one_blas_thread
 from ribp.variational import structured
+from ribp.variational.structured_rows import layout
 
 _BUFFET_STARTS = 3
 _STRUCTURED = 0.3  # iterations of the variational method, for each sweep of a chain
@@ -81,11 +84,14 @@ def restricted(case: Case, seed: int, n_sweeps: int) -> Answer:
     model, found = _run(case, seed, n_sweeps, 1)
     began, rng, data = time.process_time(), np.random.default_rng(seed), as_data(case.data)
     with one_blas_thread():
-        q = structured.from_rows(model, data, found.start.rows, found.start)
-        key = kernel_seed(rng)
+        here = in_memory(data).rows(layout(model), model.counts.index)
+        q = structured.from_rows(model, here, found.start.rows, found.start)
         for _ in range(max(2, int(_STRUCTURED * n_sweeps))):
-            q, _ = structured.update(rng, key, q, model, data)
-        drawn = [structured.draw(rng, kernel_seed(rng), q, model, data).rows for _ in range(50)]
+            q, _ = structured.update(kernel_seed(rng), q, model, here)
+        drawn = []
+        for _ in range(50):
+            structured.drawn_rows(kernel_seed(rng), q, model, here)
+            drawn.append(unpack_rows(here.packed(), model.n_features))
     rows = {
         "R-IBP, Gibbs": largest(found.row_probs, case.k),
         "R-IBP, structured": largest(np.mean(drawn, axis=0), case.k),

@@ -25,6 +25,7 @@ from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
+from ribp.draws import unpack_rows
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.door import as_data
@@ -32,9 +33,8 @@ from ribp.mcmc.start import best_start
 from ribp.model import Model, State
 from ribp.posterior.held_out import column_log_density
 from ribp.rng import kernel_seed
+from ribp.rows.local import in_memory
 from ribp.running.samplers import sampler
-from ribp.running.variational_samplers import METHODS as VARIATIONAL
-from ribp.running.variational_samplers import VariationalChain
 from ribp.threads import one_blas_thread
 from ribp.variational import hybrid, structured
 
@@ -72,6 +72,15 @@ class Start(NamedTuple):
 
     state: Any
     seconds: float
+
+
+class Begun(NamedTuple):
+    """A method where it begins: its state, what it took, and what makes sweeps of what rows."""
+
+    state: Any
+    seconds: float
+    sampler: Any
+    rows: Any
 
 
 class Scores(NamedTuple):
@@ -146,16 +155,20 @@ class Starts:
             self._made[family] = Start(found, time.process_time() - began)
         return self._made[family]
 
-    def begin(self, rng: np.random.Generator, method: str) -> Start:
+    def begin(self, rng: np.random.Generator, method: str) -> Begun:
         """Return the first state of a method's own kind."""
         (found, seconds), model, data = self._shared(method), self.model(method), self.task.data
+        used: Any = sampler(METHODS[method], model)
+        rows = used.rows(in_memory(data))
         if method.startswith("Gibbs"):
-            return Start(found, seconds)
+            return Begun(found, seconds, used, rows)
         if method == "hybrid R-IBP":
-            q: Any = hybrid.from_rows(model, data, found.rows, found)
-        elif method == "structured R-IBP":
-            q = structured.from_rows(model, data, found.rows, found)
-        elif method == "hybrid IBP":
+            q: Any = hybrid.from_rows(model, rows, found.rows, found)
+            return Begun(used.drawn(rng, q, rows), seconds, used, rows)
+        if method == "structured R-IBP":
+            q = structured.from_rows(model, rows, found.rows, found)
+            return Begun(used.drawn(rng, q, rows), seconds, used, rows)
+        if method == "hybrid IBP":
             sizes = found.nu.sum(axis=0)
             q = ibp_variational.begin(
                 model, data, found.nu, sizes, found.features, found.parameters, found.mass,
@@ -163,8 +176,7 @@ class Starts:
             )  # fmt: skip
         else:
             q = found
-        drawn = VARIATIONAL[METHODS[method]].draw(rng, kernel_seed(rng), q, model, data)
-        return Start(VariationalChain(q, drawn), seconds)
+        return Begun(used.drawn(rng, q), seconds, used, rows)
 
 
 def _annealed(rng: np.random.Generator, model: FiniteBuffetModel, data: Data) -> Any:
@@ -190,23 +202,25 @@ def _annealed(rng: np.random.Generator, model: FiniteBuffetModel, data: Data) ->
 def run(starts: Starts, method: str, n_iterations: int) -> Scores:
     """Run a method and score the second half of its draws."""
     rng = np.random.default_rng([starts.task.seed, 2])
-    seed, used = kernel_seed(rng), sampler(METHODS[method], starts.model(method))
-    case, data, hidden = starts.task.case, starts.task.data, starts.task.hidden
+    seed = kernel_seed(rng)
+    case, hidden = starts.task.case, starts.task.hidden
     with one_blas_thread():
-        state, seconds = starts.begin(rng, method)
+        state, seconds, used, rows = starts.begin(rng, method)
         held_out = np.full(int(hidden.sum()), -np.inf)
         training, features, n_kept = 0.0, 0.0, n_iterations - n_iterations // 2
         for at in range(n_iterations):
             began = time.process_time()
-            state, _ = used.sweep(rng, seed, state, data)
+            state, _, tally = used.sweep(rng, seed, state, rows)
             seconds += time.process_time() - began
             if at >= n_iterations // 2:
-                log_density = entry_log_density(used.shown(state), case.values)
+                z = unpack_rows(used.packed(state, rows), tally.sizes.size)
+                shown: Any = used.shown(state)
+                log_density = entry_log_density(shown._replace(rows=z), case.values)
                 np.logaddexp(held_out, log_density[hidden], out=held_out)
                 training += float(log_density[~hidden].mean()) / n_kept
-                features += np.count_nonzero(used.shown(state).rows.any(axis=0)) / n_kept
-            elif used.shown(state).rows.shape[1] > MOST_FEATURES:
-                return Scores(*[math.nan] * 4, used.shown(state).rows.shape[1], seconds)
+                features += np.count_nonzero(tally.sizes) / n_kept
+            elif tally.sizes.size > MOST_FEATURES:
+                return Scores(*[math.nan] * 4, tally.sizes.size, seconds)
     held_out -= math.log(n_kept)
     middle, far = float(np.median(held_out)), float((held_out < FAR).mean())
     return Scores(training, float(held_out.mean()), middle, far, features, seconds)

@@ -112,7 +112,7 @@ def independent(
     given: GaussianParameters, which: np.ndarray,
 ) -> FloatArray:  # fmt: skip
     """Return nu of the paper's mean field."""
-    prior = mean_field.row_prior(theta, log_f)
+    prior = mean_field.count_prior(theta, log_f)
     nu = np.full((len(which), FEATURES), 0.5)
     gamma = np.exp(log_f)[which]
     for _ in range(PASSES):

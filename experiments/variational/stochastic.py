@@ -37,12 +37,13 @@ from scipy.optimize import linear_sum_assignment
 import ribp
 from benchmarks import scale
 from ribp.checks import FloatArray, IntArray
+from ribp.files import write_atomically
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import Data, Rows, complete
 from ribp.model import Model
-from ribp.running.files import write_atomically
+from ribp.rows.local import LocalRows, in_memory
 from ribp.threads import one_blas_thread
-from ribp.variational import stochastic, structured
+from ribp.variational import stochastic, structured, structured_rows
 from ribp.variational.stochastic import DEFAULT, StochasticState
 from ribp.variational.structured import StructuredState
 
@@ -73,6 +74,19 @@ class Case(NamedTuple):
     features: FloatArray
     sample: IntArray
     n_threads: int
+    table: LocalRows
+    """What the rows have."""
+
+
+def table_of(model: Model, data: Data, n_threads: int) -> LocalRows:
+    """Return rows in memory that have nothing yet."""
+    return in_memory(data, n_threads).rows(structured_rows.layout(model), model.counts.index)
+
+
+def row_means(model: Model, table: LocalRows) -> FloatArray:
+    """Return E[z_n] of all rows."""
+    means = [structured_rows.row_means(part, model.n_features) for part in table.parts()]
+    return np.concatenate(means)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -120,19 +134,22 @@ def fitted(n_rows: int, n_threads: int) -> dict[str, Any]:
         done += len(some)
     data, truth, rng = complete(values), scale.truth()[1], np.random.default_rng(0)
     model = Model(ribp.counts.as_row_counts(scale.LAW, n_rows), scale.FEATURES, LinearGaussian())
+    table = table_of(model, data, n_threads)
     began, used = time.perf_counter(), time.process_time()
-    state = stochastic.start(rng, model, data)
+    state = stochastic.start(rng, model, table)
     first = n_found(truth, state.parameters.features)
-    state, info = stochastic.update(rng, np.uint64(0), state, model, data, n_threads=n_threads)
+    state, info = stochastic.update(rng, np.uint64(0), state, model, table)
     seconds, used = time.perf_counter() - began, time.process_time() - used
     at = np.sort(rng.permutation(n_rows)[:SAMPLE])
-    whole = stochastic.to_structured(state, model.on_rows(at), data.rows(at), n_threads=n_threads)
-    case = Case(model, data, rows, truth, at, n_threads)
+    part = model.on_rows(at)
+    sampled = table_of(part, data.rows(at), n_threads)
+    stochastic.to_structured(state, part, sampled)
+    case = Case(model, data, rows, truth, at, n_threads, table)
     return {
         "rows": n_rows, "features": scale.FEATURES, "dims": scale.DIMS, "law": scale.LAW,
         "noise": scale.NOISE, "rarest feature": float(rows.mean(axis=0).min()),
         "features found by the search": first, "moved": info.moved,
-        **recovered(case, state.parameters.features, whole.row_means, at),
+        **recovered(case, state.parameters.features, row_means(part, sampled), at),
         "worst correlation": float(matched(truth, state.parameters.features)[2].min()),
         "seconds": seconds, "processor seconds": used,
         "peak GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
@@ -152,13 +169,15 @@ def simulated(
         values[at] = rows[at] @ features + NOISE * rng.normal(size=(at.size, dims))
     model = Model(ribp.counts.as_row_counts(LAW, n_rows), n_features, LinearGaussian())
     sample = np.sort(rng.permutation(n_rows)[:SAMPLE])
-    return Case(model, complete(values), rows, features, sample, n_threads)
+    data = complete(values)
+    table = table_of(model, data, n_threads)
+    return Case(model, data, rows, features, sample, n_threads, table)
 
 
 def compared(rng: np.random.Generator, case: Case, n_passes: int, latest: float) -> dict[str, Any]:
     """Return what both methods gain, in how many passes and seconds, and what they recover."""
     began = time.perf_counter()
-    begun = stochastic.start(rng, case.model, case.data, n_starts=2)
+    begun = stochastic.start(rng, case.model, case.table, n_starts=2)
     searched = time.perf_counter() - began
     first = on_sample(case, begun)
     batches = by_batches(case, begun)
@@ -182,8 +201,8 @@ def compared(rng: np.random.Generator, case: Case, n_passes: int, latest: float)
 
 def all_rows(case: Case, begun: StochasticState, n_passes: int, latest: float) -> dict[str, Any]:
     """Make passes of the structured method."""
-    began, rng = time.perf_counter(), np.random.default_rng(1)
-    state = stochastic.to_structured(begun, case.model, case.data, POWERS, case.n_threads)
+    began = time.perf_counter()
+    state = stochastic.to_structured(begun, case.model, case.table, POWERS)
     lowest, first = state.bound, time.perf_counter() - began
     say(f"structured: first rows after {first:.0f} s, bound {lowest:.0f}")
     seconds, trace = 0.0, []
@@ -191,15 +210,14 @@ def all_rows(case: Case, begun: StochasticState, n_passes: int, latest: float) -
         began = time.perf_counter()
         if number > 1 and began + seconds / (number - 1) > latest:
             break
-        state, _ = structured.update(
-            rng, np.uint64(0), state, case.model, case.data, every=2, n_threads=case.n_threads
-        )
+        state, _ = structured.update(np.uint64(0), state, case.model, case.table, every=2)
         seconds += time.perf_counter() - began
         say(f"structured: pass {number}, {seconds:.0f} s, bound {state.bound:.0f}")
         shown = on_sample(case, begun._replace(**points(state)))
         step = {"passes": number, "row work": number, "seconds": seconds}
         trace.append(step | {"bound": state.bound, "sample": shown})
-    hits = recovered(case, state.parameters.features, state.row_means, np.arange(len(case.rows)))
+    means, everyone = row_means(case.model, case.table), np.arange(len(case.rows))
+    hits = recovered(case, state.parameters.features, means, everyone)
     return {"trace": trace, "bound of the start": lowest, "seconds of first rows": first, **hits}
 
 
@@ -210,10 +228,10 @@ def by_batches(case: Case, begun: StochasticState) -> dict[str, Any]:
     n_batches = max(1, round(n_rows / DEFAULT.batch))
     marks = [max(1, round(share * n_batches)) for share in PARTS]
     rounds = [np.array_split(rng.permutation(n_rows), n_batches) for _ in range(2)]
-    for number, at in enumerate(rounds[0] + rounds[1], 1):
-        began = time.perf_counter()
+    for number, chosen in enumerate(rounds[0] + rounds[1], 1):
+        began, at = time.perf_counter(), np.sort(chosen)
         state, _ = stochastic.use_batch(
-            state, case.model, case.data, np.sort(at), n_threads=case.n_threads
+            state, case.model, case.data.rows(at), at, n_threads=case.n_threads
         )
         seconds += time.perf_counter() - began
         if number in marks:
@@ -221,17 +239,16 @@ def by_batches(case: Case, begun: StochasticState) -> dict[str, Any]:
             step = {"passes": share, "row work": share * len(POWERS), "seconds": seconds}
             trace.append(step | {"sample": on_sample(case, state)})
             say(f"stochastic: {share:.3f} passes, {seconds:.0f} s, {trace[-1]['sample']:.0f}")
-    part, here = case.model.on_rows(case.sample), case.data.rows(case.sample)
-    whole = stochastic.to_structured(state, part, here, POWERS, case.n_threads)
-    hits = recovered(case, state.parameters.features, whole.row_means, case.sample)
+    part = case.model.on_rows(case.sample)
+    here = table_of(part, case.data.rows(case.sample), case.n_threads)
+    stochastic.to_structured(state, part, here, POWERS)
+    hits = recovered(case, state.parameters.features, row_means(part, here), case.sample)
     return {"trace": trace, **hits}
 
 
 def on_sample(case: Case, state: StochasticState) -> float:
     """Return the bound as estimated from the sample, q of its rows found from the prior."""
-    return stochastic.estimated_bound(
-        state, case.model, case.data, case.sample, POWERS, case.n_threads
-    )
+    return stochastic.estimated_bound(state, case.model, case.table, case.sample, POWERS)
 
 
 def points(state: StructuredState) -> dict[str, Any]:

@@ -80,9 +80,10 @@ def choose_background(
     tick
         Told how much is done, of how much.
     """
-    needed: list[int] = []
+    needed = []
     if isinstance(model, Model):
-        needed = with_background(model, False).unexplained_rows(data)
+        empty = with_background(model, False).rows_that_must_be_zero()
+        needed = empty[(data.values[empty] > 0).any(axis=1)].tolist()
     column, away = _farthest(model)
     if away > _FAR:
         return BackgroundChoice(True, f"column {column} is {away:.3g} units from zero")

@@ -20,6 +20,8 @@ LARGEST = 1e150
 """The largest size of an entry of data: squares of larger ones, or their sums, are not finite."""
 TOO_LARGE = "Use NaN if it stands for a missing entry, or divide the column by a constant."
 """What to do about an entry that is larger, or infinite."""
+MOST_COUNT = 2.0**53
+"""The largest count: doubles do not hold all whole numbers beyond it."""
 _ROWS = 2**14
 
 
@@ -203,6 +205,14 @@ def generator(argument: str, value: Any) -> np.random.Generator:
         value,
         "Pass numpy.random.default_rng(0).",
     )
+
+
+def first_not_count(values: FloatArray) -> tuple[int, int] | None:
+    """Return row and column of the first entry that is no whole number from 0 to 2**53."""
+    wrong = (values < 0) | (values > MOST_COUNT) | (values != np.floor(values))
+    at = int(wrong.argmax()) if wrong.size else 0
+    row, column = divmod(at, max(values.shape[1], 1))
+    return (row, column) if wrong.size and wrong[row, column] else None
 
 
 def first_too_large(values: FloatArray) -> tuple[int, int] | None:

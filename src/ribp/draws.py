@@ -23,17 +23,12 @@ __all__ = [
     "pack_rows",
     "record",
     "record_features",
-    "record_warmup",
     "unpack_rows",
 ]
 
 
 class Recordable(Protocol):
     """What is recorded of a state, whichever sampler made it."""
-
-    @property
-    def rows(self) -> NDArray[np.int8]:
-        """z, shape (rows, features)."""
 
     @property
     def log_odds(self) -> FloatArray:
@@ -64,31 +59,32 @@ class ChainDraws(NamedTuple):
     features: list[dict[str, Any]]
     """Of every kept draw, as `record_features` gives it."""
     warmup: list[dict[str, Any]]
-    """Of every sweep of the warm-up, as `record_warmup` gives it."""
+    """Of every sweep of the warm-up: its log joint, and how many features are in use."""
 
 
 def record(
-    state: Recordable, log_joint: float, shared_noise: bool, learned: bool
+    state: Recordable,
+    histogram: NDArray[np.int64],
+    shared_noise: bool,
+    learned: bool,
 ) -> dict[str, Any]:
     """Return the numbers of a draw that do not depend on how its features are named.
 
     Parameters
     ----------
     state
-    log_joint
-        Of this state.
+    histogram
+        How many rows have each count.
     shared_noise
         Whether all columns have the same noise: then one number is kept.
     learned
         Whether some count law is learned: then all laws are kept.
     """
-    found = record_warmup(state, log_joint) | {
+    found = {
         "mass": float(state.mass),
         "concentration": float(state.concentration),
         "feature_scale": float(state.parameters.feature_scale),
-        "count_histogram": np.bincount(
-            state.rows.sum(axis=1, dtype=np.int64), minlength=state.rows.shape[1] + 1
-        ),
+        "count_histogram": np.array(histogram),
     }
     noise = getattr(state.parameters, "noise_scale", None)
     if noise is not None:
@@ -98,23 +94,15 @@ def record(
     return found
 
 
-def record_features(state: Recordable, number: int) -> dict[str, Any]:
+def record_features(state: Recordable, number: int, packed: NDArray[np.uint8]) -> dict[str, Any]:
     """Return the features and packed rows of draw `number`; the background may be all zero."""
     return {
         "draw": int(number),
-        "n_features": state.rows.shape[1],
+        "n_features": state.log_odds.size,
         "components": np.array(state.parameters.features),
         "background": np.array(state.parameters.background),
         "log_odds": np.array(state.log_odds),
-        "rows": pack_rows(state.rows),
-    }
-
-
-def record_warmup(state: Recordable, log_joint: float) -> dict[str, Any]:
-    """Return what is kept of a sweep of the warm-up."""
-    return {
-        "log_joint": float(log_joint),
-        "active_features": int(np.count_nonzero(state.rows.any(axis=0))),
+        "rows": packed,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,37 +19,38 @@ from ribp.background_choice import (
 )
 from ribp.errors import FitWarning, InputError, Notice, StorageError
 from ribp.likelihoods.base import Data
-from ribp.likelihoods.column_notices import offset_notices
-from ribp.likelihoods.moments import MANY
-from ribp.mcmc import capacity, gibbs, gibbs_rows, sampled_start
+from ribp.mcmc import capacity, gibbs, gibbs_rows
+from ribp.mcmc.sampled_start import searched_rows
 from ribp.mcmc.start import Tick
 from ribp.model import Model
 from ribp.results import Result
 from ribp.results.settings import MOST_CHAINS, MOST_SWEEPS, AnyModel, checked, describe
 from ribp.results.settings import model as rebuilt
 from ribp.results.tree import build
+from ribp.rows.column_notices import offset_notices
+from ribp.rows.local import in_memory
+from ribp.rows.store import RowStore
 from ribp.running.chain import Chain, Plan, new_chains
-from ribp.running.checkpoint import Checkpoint, digest
+from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import estimate, thinning
 from ribp.running.progress import Event, Progress, ProgressOption
 from ribp.running.progress import progress as progress_shown
 from ribp.running.run import run_chains
-from ribp.running.samplers import Sampler, sampler
+from ribp.running.samplers import ROW_METHODS, sampler
 from ribp.threads import n_cores, one_blas_thread
 
-__all__ = ["fit", "resume"]
+__all__ = ["check", "fit", "resume"]
 
 Names = Sequence[Any] | None
 
 _LONG = 10.0  # seconds from which on an estimate is worth a line
 _PLANNED = ("n_chains", "n_warmup", "n_draws", "thin")
-_PILOT, CHOICE = 2**31, 2**31 + 1  # keys of their randomness, apart from those of chains
-_BY_BLOCKS = ("gibbs-rows", "structured", "stochastic")  # look at some rows at a time
+_PILOT, _CHOICE = 2**31, 2**31 + 1  # keys of their randomness, apart from those of chains
 
 
 def fit(
     model: AnyModel,
-    data: Data,
+    data: Data | RowStore,
     method: str = "gibbs",
     *,
     grow: bool = False,
@@ -71,8 +72,9 @@ def fit(
     Parameters
     ----------
     model, data
-        What is sampled, given what; see `ribp.likelihoods.door.as_data`. Data are in the units of
-        the user, and so is what is found; samplers see the standard units of the likelihood.
+        What is sampled, given what: data in memory (`ribp.likelihoods.door.as_data`), or a row
+        store. Data are in the units of the user, and so is what is found; samplers see the standard
+        units of the likelihood.
     method
         "gibbs", "gibbs-rows", "augmented", "structured", "stochastic" or "hybrid"; "buffet" for a
         `BuffetModel`; "buffet-variational" or "buffet-hybrid" for a `FiniteBuffetModel`.
@@ -85,7 +87,8 @@ def fit(
     thin
         Features and rows are kept of every `thin`-th draw; "auto" for at most 100 MB in all.
     n_jobs
-        Chains at once; None for one a core.
+        Cores to use; None for all. Chains run at once where data are in memory; otherwise one after
+        another, each on all cores or workers.
     progress
         "auto" for bars or lines, False for silence, or a function of an `Event`.
     checkpoint
@@ -97,31 +100,34 @@ def fit(
     notices
         What was found strange about the data: kept with the result.
     """
-    plan = planned(n_chains, n_warmup, n_draws, thin, seed)
-    sampler(method, with_background(model, True) if choose else model).check(data)
+    plan = _planned(n_chains, n_warmup, n_draws, thin, seed)
+    store = _as_store(data)
+    check(model, store, method, choose)
     folder = None if checkpoint is None else Checkpoint(checkpoint)
     if folder:
         folder.check_free()
     with progress_shown(progress, plan.n_chains) as shown:
         choice = asked_for(model.likelihood.background)
         if choose:
-            choice = _choice(model, data, plan, shown)
+            choice = _choice(model, store, plan, shown)
             model = with_background(model, choice.on)
+        store.use_units(model.likelihood)
         if grow and isinstance(model, Model):
-            model = _with_room(model, data, method, plan, shown)
+            model = _with_room(model, store, method, plan, shown)
         if thin == "auto":
-            plan = replace(plan, thin=thinning(plan, model, data.values.shape))
+            plan = replace(plan, thin=thinning(plan, model, store))
         about = About(choice, dim_names, row_names, tuple(notices))
-        run = _run_in_memory(model, method, data, plan, n_jobs, about)
+        run = _Run(model, method, plan, store, n_jobs, about)
         if folder:
             run.write_settings(folder)
-        run.announce(shown)
+        if shown.is_shown:
+            run.announce(shown)
         return run.result(new_chains(plan), shown, folder)
 
 
 def resume(
     checkpoint: str | Path,
-    data: Data,
+    data: Data | RowStore,
     *,
     n_draws: int | None = None,
     n_jobs: int | None = None,
@@ -134,15 +140,16 @@ def resume(
     checkpoint
         The folder that was given to `fit`.
     data
-        The same data.
+        The same data, wherever they are.
     n_draws
         None for as many draws as were asked for; or more.
     n_jobs, progress
         As in `fit`.
     """
-    folder = Checkpoint(checkpoint)
-    stored = read_stored(folder, digest(data), n_draws)
-    run = _run_in_memory(stored.model, stored.method, data, stored.plan, n_jobs, stored.about)
+    folder, store = Checkpoint(checkpoint), _as_store(data)
+    stored = _read_stored(folder, store.look().digest, n_draws)
+    store.use_units(stored.model.likelihood)
+    run = _Run(stored.model, stored.method, stored.plan, store, n_jobs, stored.about)
     if n_draws is not None:
         run.write_settings(folder)
     chains = new_chains(stored.plan)
@@ -150,6 +157,15 @@ def resume(
         folder.read(chain, run.sampler)
     with progress_shown(progress, stored.plan.n_chains) as shown:
         return run.result(chains, shown, folder)
+
+
+def check(model: AnyModel, store: RowStore, method: str, choose: bool = False) -> None:
+    """Raise an `InputError` if such data cannot be fitted so, before anything is done."""
+    sampler(method, with_background(model, True) if choose else model).check(store)
+
+
+def _as_store(data: Data | RowStore) -> RowStore:
+    return in_memory(data) if isinstance(data, Data) else data
 
 
 class About(NamedTuple):
@@ -169,7 +185,7 @@ class About(NamedTuple):
         return {**texts, "notices": [list(notice) for notice in self.notices]}
 
 
-class Stored(NamedTuple):
+class _Stored(NamedTuple):
     """What a checkpoint says of its run."""
 
     model: AnyModel
@@ -178,7 +194,7 @@ class Stored(NamedTuple):
     about: About
 
 
-def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> Stored:
+def _read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> _Stored:
     """Return what the run in a folder was asked for; its data must have this fingerprint."""
     known, arrays = folder.settings(), folder.arrays()
     if known.get("data") != fingerprint:
@@ -195,7 +211,7 @@ def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> St
         choice = BackgroundChoice(**settings["background_choice"])
         notices = tuple(Notice(str(code), str(text)) for code, text in known["notices"])
         about = About(choice, known["dim_names"], known["row_names"], notices)
-        stored = Stored(model, settings["method"], plan, about)
+        stored = _Stored(model, settings["method"], plan, about)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StorageError(
             folder.folder, f"has settings that make no sense ({error})", "Start the run afresh."
@@ -206,19 +222,17 @@ def read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> St
     return stored._replace(plan=replace(plan, n_draws=more))
 
 
-class Run:
+class _Run:
     """All that is known of a run before its first sweep.
 
     Parameters
     ----------
     model, method, plan
         What is run, and for how long.
-    sampler, data
-        Who makes sweeps, and what it takes for data: a `Data`, or whoever has them.
-    shape, fingerprint
-        Of the data.
+    store
+        The data.
     n_jobs
-        Chains at once.
+        Cores to use; None for all.
     about
         What else is said of it.
     """
@@ -228,22 +242,24 @@ class Run:
         model: AnyModel,
         method: str,
         plan: Plan,
-        sampler: Sampler,
-        data: Any,
-        shape: tuple[int, ...],
-        fingerprint: Callable[[], str],
-        n_jobs: int,
+        store: RowStore,
+        n_jobs: int | None,
         about: About,
     ) -> None:
-        self.method, self.data, self.plan = method, data, plan
-        self.sampler, self.n_jobs, self.fingerprint = sampler, n_jobs, fingerprint
+        jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
+        self.method, self.store, self.plan = method, store, plan
+        self.sampler, self.at_once = sampler(method, model), store.share(jobs, plan.n_chains)
         self.about, self.likelihood = about, model.likelihood
-        self.settings = describe(model, method, shape, about.choice) | asdict(plan)
+        self.settings = describe(model, method, store.shape, about.choice) | asdict(plan)
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
         """Begin a run on disk, or change how long it is to be."""
-        known = {"settings": self.settings, "data": self.fingerprint(), **self.about.to_json()}
+        known = {
+            "settings": self.settings,
+            "data": self.store.look().digest,
+            **self.about.to_json(),
+        }
         if folder.exists():
             folder.write_settings(known)
         else:
@@ -259,7 +275,7 @@ class Run:
 
     def announce(self, shown: Progress) -> None:
         """Say what a long run will take."""
-        expected = estimate(self.sampler, self.data, self.plan, self.n_jobs)
+        expected = estimate(self.sampler, self.store, self.plan, self.at_once)
         if expected.seconds > _LONG:
             plan = self.plan
             shown.say(f"{plan.n_chains} chains of {plan.n_sweeps} sweeps: {expected}")
@@ -267,7 +283,7 @@ class Run:
     def result(self, chains: Sequence[Chain], shown: Progress, folder: Checkpoint | None) -> Result:
         """Run the chains and return what they found."""
         ended = run_chains(
-            self.sampler, self.data, self.plan, chains, n_jobs=self.n_jobs, progress=shown,
+            self.sampler, self.store, self.plan, chains, n_jobs=self.at_once, progress=shown,
             checkpoint=folder,
         )  # fmt: skip
         if not any(chain.draws.posterior for chain in chains):
@@ -285,58 +301,42 @@ class Run:
             dim_names=self.about.dim_names,
             row_names=self.about.row_names,
         )
-        return Result(tree).judged(getattr(self.data, "take", None) or self.data.rows)
-
-
-def _run_in_memory(
-    model: AnyModel,
-    method: str,
-    data: Data,
-    plan: Plan,
-    n_jobs: int | None,
-    about: About,
-) -> Run:
-    jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
-    chosen = sampler(method, model, max(1, jobs // plan.n_chains))
-    likelihood, large = model.likelihood, data.shape[0] > MANY and method in _BY_BLOCKS
-    standard = likelihood.standard_on_demand if large else likelihood.standard
-    return Run(
-        model, method, plan, chosen, standard(data), data.shape, lambda: digest(data),
-        min(jobs, plan.n_chains), about,
-    )  # fmt: skip
+        return Result(tree).judged(self.store.take)
 
 
 _NOTHING = "stopped before the first draw"
 _RESUME = "; the run can be resumed from its checkpoint"
 
 
-def _choice(model: AnyModel, data: Data, plan: Plan, shown: Progress) -> BackgroundChoice:
+def _choice(model: AnyModel, store: RowStore, plan: Plan, shown: Progress) -> BackgroundChoice:
     """Return whether the model needs a background, found on some rows if there are many."""
-    rng, some = pilot(plan, CHOICE), np.arange(data.shape[0])
-    if data.shape[0] > sampled_start.SAMPLE:
-        some = sampled_start.sample(rng, data.shape[0])
-        model = model.on_rows(some) if isinstance(model, Model) else model
+    rng = _pilot(plan, _CHOICE)
+    some = searched_rows(rng, store.shape[0])
+    model = model.on_rows(some) if isinstance(model, Model) else model
     with one_blas_thread():
-        return choose_background(rng, model, data.rows(some), searching(shown))
+        return choose_background(rng, model, store.take(some), _searching(shown))
 
 
-def _with_room(model: Model, data: Data, method: str, plan: Plan, shown: Progress) -> Model:
+def _with_room(model: Model, store: RowStore, method: str, plan: Plan, shown: Progress) -> Model:
     """Return the model with as many features as a short chain needs, on some rows if many."""
-    rng, n_rows = pilot(plan), data.shape[0]
-    if method in _BY_BLOCKS and n_rows > sampled_start.SAMPLE:
-        some = sampled_start.sample(rng, n_rows)
-        here = model.likelihood.standard(data.rows(some))
-        small = with_room(rng, model.on_rows(some), here, method, shown)
-        return replace(model, n_features=small.n_features)
-    return with_room(rng, model, model.likelihood.standard(data), method, shown)
+    rng = _pilot(plan)
+    if method in ROW_METHODS:
+        some = searched_rows(rng, store.shape[0])
+        part, here = model.on_rows(some), store.take(some)
+    else:
+        part, here = model, store.in_memory(method)
+    update = gibbs_rows.update_in_memory if method == "gibbs-rows" else gibbs.update
+    with one_blas_thread():
+        grown = capacity.with_room(rng, part, here, update, _searching(shown))
+    return replace(model, n_features=grown.n_features)
 
 
-def pilot(plan: Plan, key: int = _PILOT) -> np.random.Generator:
+def _pilot(plan: Plan, key: int = _PILOT) -> np.random.Generator:
     """Return the randomness of what comes before all chains."""
     return np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(key,)))
 
 
-def searching(shown: Progress) -> Tick:
+def _searching(shown: Progress) -> Tick:
     """Return what a search before all chains tells of its progress."""
 
     def tick(done: int, total: int) -> None:
@@ -345,16 +345,7 @@ def searching(shown: Progress) -> Tick:
     return tick
 
 
-def with_room(
-    rng: np.random.Generator, model: Model, data: Data, method: str, shown: Progress
-) -> Model:
-    """Return the model with as many features as a short chain on these data needs."""
-    update = gibbs_rows.update if method == "gibbs-rows" else gibbs.update
-    with one_blas_thread():
-        return capacity.with_room(rng, model, data, update, searching(shown))
-
-
-def planned(
+def _planned(
     n_chains: int, n_warmup: int, n_draws: int, thin: Any, seed: int | Sequence[int] | None
 ) -> Plan:
     """Return the plan of a run, its arguments checked; a fresh seed if there is none."""

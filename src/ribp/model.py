@@ -9,7 +9,6 @@ simulation-based calibration, needs.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,15 +16,14 @@ import numpy as np
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
-from ribp.counts import RowCounts
+from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data, Likelihood, RowLaws, Rows
-from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.likelihoods.rows_kept import needs_whole_rows
+from ribp.likelihoods.base import Data, Likelihood, Rows
+from ribp.likelihoods.rows_kept import RowPrior, needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
-from ribp.weight_priors import WEIGHT_PRIORS, WeightPrior
+from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
 
 __all__ = ["Model", "State", "Tally"]
 
@@ -58,12 +56,16 @@ class Tally(NamedTuple):
     """How many rows have each feature."""
 
     @classmethod
-    def of(cls, rows: Rows, which: IntArray, n_laws: int) -> Tally:
-        """Return the tally of rows whose laws are `which`."""
+    def of(cls, rows: Rows, law_of_row: IntArray, n_laws: int) -> Tally:
+        """Return the tally of rows with these laws."""
         size = rows.shape[1] + 1
-        cells = which * size + rows.sum(axis=1, dtype=np.int64)
+        cells = law_of_row * size + rows.sum(axis=1, dtype=np.int64)
         found = np.bincount(cells, minlength=n_laws * size).reshape(n_laws, size)
         return cls(found, rows.sum(axis=0, dtype=np.int64))
+
+    def zero(self) -> Tally:
+        """Return the tally of no rows."""
+        return Tally(np.zeros_like(self.histograms), np.zeros_like(self.sizes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +96,19 @@ class Model:
     def __post_init__(self) -> None:
         checks.below_features(self.mass, self.n_features)
 
-    def check(self, data: Data) -> None:
-        """Raise an `InputError` if no rows could obey the count laws, or give these data."""
-        self.check_counts(len(data.values))
-        self.likelihood.check(data)
+    @property
+    def learns_counts(self) -> bool:
+        """Whether some count law is learned."""
+        return any(isinstance(law, Learned) for law in self.counts.laws)
+
+    def check(self, store: Any) -> None:
+        """Raise an `InputError` if no rows could obey the count laws, or give these data.
+
+        `store` is a `ribp.rows.store.RowStore`, which has not been told of any units.
+        """
+        look = store.look()
+        self.check_counts(look.shape[0])
+        self.likelihood.check(look.shape[1], look.not_a_count)
         if len(self.likelihood.known) > self.n_features:
             raise InputError(
                 "fixed_components",
@@ -105,7 +116,15 @@ class Model:
                 f"{len(self.likelihood.known)} features",
                 "Raise max_features.",
             )
-        self._check_empty_rows(data)
+        at = self.rows_that_must_be_zero()
+        wrong = at[(store.take(at).values > 0).any(axis=1)] if at.size else at
+        if wrong.size:
+            raise InputError(
+                "counts",
+                "must let a row have a feature if it is not all zero",
+                f"row {wrong[0]}, which must have none",
+                "Set background=True, or change its law.",
+            )
 
     def check_counts(self, n_rows: int) -> None:
         """Raise an `InputError` unless every row has a law that it can obey."""
@@ -125,23 +144,12 @@ class Model:
                     f"Set max_features to {law.smallest} or more, or change the law.",
                 )
 
-    def _check_empty_rows(self, data: Data) -> None:
-        wrong = self.unexplained_rows(data)
-        if wrong:
-            raise InputError(
-                "counts",
-                "must let a row have a feature if it is not all zero",
-                f"row {wrong[0]}, which must have none",
-                "Set background=True, or change its law.",
-            )
-
-    def unexplained_rows(self, data: Data) -> list[int]:
-        """Return rows that must be empty and are not zero, where rates add up without a rest."""
-        if self.likelihood.background or isinstance(self.likelihood, LinearGaussian):
-            return []
-        empty = np.array([law.largest == 0 for law in self.counts.laws])[self.counts.index]
-        wrong: list[int] = np.flatnonzero(empty & (data.values > 0).any(axis=1)).tolist()
-        return wrong
+    def rows_that_must_be_zero(self) -> IntArray:
+        """Return rows that must be empty, where a row is nothing but what its features make."""
+        if self.likelihood.background or not self.likelihood.empty_rows_are_zero:
+            return np.zeros(0, np.int64)
+        empty = np.array([law.largest == 0 for law in self.counts.laws], np.bool_)
+        return np.flatnonzero(empty[self.counts.index])
 
     def weight_prior(self, mass: float, concentration: float) -> WeightPrior:
         """Return the prior of the log-odds."""
@@ -160,7 +168,7 @@ class Model:
     def check_state(self, state: State) -> None:
         """Raise an `InputError` if a state has other laws or features than the model.
 
-        Its rows may be elsewhere.
+        Its rows may be in a row store.
         """
         size, found = self.n_features, state.count_log_probs.shape
         if found != (len(self.counts.laws), size + 1) or state.log_odds.shape != (size,):
@@ -171,10 +179,14 @@ class Model:
                 "Make it with this model.",
             )
 
-    def row_laws(self, state: State) -> RowLaws:
-        """Return the prior of every row; laws with a gap in their counts ask for whole rows."""
+    def row_prior(self, state: State) -> RowPrior:
+        """Return what rows know of their prior; laws with a gap in their counts ask for whole rows.
+
+        Which law is whose is in `counts.index`.
+        """
         tables = self.tables(state)
-        return RowLaws(state.log_odds, tables, self.counts.index, needs_whole_rows(tables))
+        sizes = np.bincount(self.counts.index, minlength=len(tables))
+        return RowPrior(state.log_odds, tables, needs_whole_rows(tables), sizes)
 
     def simulate(self, rng: np.random.Generator, dims: int) -> tuple[State, FloatArray]:
         """Draw a state and complete data from the prior."""
@@ -183,10 +195,8 @@ class Model:
 
     def draw_prior(self, rng: np.random.Generator, dims: int) -> State:
         """Draw a state from the prior."""
-        mass = self.mass or math.inf
-        while mass >= self.n_features:
-            mass = float(rng.standard_exponential())
-        concentration = self.concentration or 0.5 * float(rng.standard_gamma(2.0))
+        mass = self.mass or hyper_prior.draw_mass(rng, self.n_features)
+        concentration = self.concentration or hyper_prior.draw_concentration(rng)
         log_odds = self.weight_prior(mass, concentration).sample(rng, self.n_features)
         log_probs = prior_log_probs(rng, self.counts, self.n_features)
         rows = self.draw_rows(rng, log_odds, log_probs)
@@ -206,13 +216,17 @@ class Model:
         rows[np.repeat(np.arange(counts.size), counts), sample_sets(rng, log_odds, counts)] = 1
         return rows
 
+    def without_rows(self, state: State) -> State:
+        """Return a state whose rows are in a row store."""
+        return state._replace(rows=np.zeros((0, self.n_features), np.int8))
+
     def tally(self, rows: Rows) -> Tally:
         """Return the tally of all rows."""
         return Tally.of(rows, self.counts.index, len(self.counts.laws))
 
-    def log_joint(self, state: State, data: Data, sums: Any = None) -> float:
+    def log_joint(self, state: State, data: Data) -> float:
         """Return log p(X, Z, weights, laws, scales), features integrated out where possible."""
-        given = self.likelihood.log_joint(data, state.rows, state.parameters, sums)
+        given = self.likelihood.log_joint(data, state.rows, state.parameters)
         return self.log_prior(state, self.tally(state.rows)) + given
 
     def log_prior(self, state: State, tally: Tally) -> float:
@@ -223,7 +237,7 @@ class Model:
         prior = self.weight_prior(state.mass, state.concentration)
         value += prior.log_density(state.log_odds) + log_prior(self.counts, state.count_log_probs)
         if self.mass is None:
-            value += math.log(state.mass) - state.mass
+            value += hyper_prior.log_mass_density(state.mass)
         if self.concentration is None:
-            value += 2.0 * math.log(2.0 * state.concentration) - 2.0 * state.concentration
+            value += hyper_prior.log_concentration_density(state.concentration)
         return value

@@ -212,12 +212,12 @@ def test_a_learned_mass_is_drawn_too():
 @pytest.mark.parametrize("kind", KINDS)
 def test_draws_are_those_of_q(kind):
     rng = np.random.default_rng(3)
-    model, data, state = build(rng, FIXED, kind, True, n_rows=6)
+    model, _, state = build(rng, FIXED, kind, True, n_rows=6)
     n, i = np.argwhere((state.nu > 0.05) & (state.nu < 0.95))[0]
 
     def p_values(size, seed, wrong=1.0):
         rng = np.random.default_rng(seed)
-        draws = [buffet.draw(rng, np.uint64(1), state, model, data) for _ in range(size)]
+        draws = [buffet.draw(rng, np.uint64(1), state, model) for _ in range(size)]
         assert draws[0].count_log_probs.shape == (0, FEATURES + 1)
         pi = [expit(drawn.log_odds[0]) for drawn in draws]
         if kind == "beta":

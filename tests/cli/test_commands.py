@@ -296,10 +296,10 @@ def test_bad_tables(ribp, tmp_path, content, says):
 def test_ctrl_c(ribp, table, tmp_path, monkeypatch):
     from ribp.cli import fit as command
 
-    def pressed(*_):
+    def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_run", pressed)
+    monkeypatch.setattr(command.estimators.RestrictedIBP, "fit_store", pressed)
     code, _, err = ribp("fit", table, "--out", tmp_path / "run", *QUICK)
     assert code == 130
     assert "ribp resume" in err

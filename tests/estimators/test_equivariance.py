@@ -142,11 +142,11 @@ def test_files_and_clusters_have_the_same_units(tmp_path):
 
 def test_rows_brought_to_standard_units_on_demand(monkeypatch):
     """What large arrays do changes no bit."""
-    from ribp import fitting
+    from ribp.rows import local
 
     X, counts = clear_data(missing=0.1, n_rows=2100)
     before = {name: fitted(name, X, counts) for name in ("gibbs-rows", "structured", "stochastic")}
-    monkeypatch.setattr(fitting, "MANY", 10)
+    monkeypatch.setattr(local, "MANY", 10)
     for name, one in before.items():
         assert_equivariant(one, fitted(name, X, counts), np.ones(DIMS))
 

@@ -17,7 +17,9 @@ from experiments.tables import cases, methods, text
 from experiments.tables import run as tables
 from experiments.vague_counts import cases as vague_cases
 from experiments.vague_counts import run as vague_counts
+from ribp.draws import pack_rows
 from ribp.likelihoods import GaussianParameters, PoissonParameters
+from ribp.model import State
 from ribp.testing.recovery import f1
 from tests.helpers import ROOT, stand_ins
 from tests.helpers.stand_ins import REAL, STAND_IN, there
@@ -31,7 +33,8 @@ def a_state(rows, features, background, noise):
     parameters = GaussianParameters(
         np.asarray(features, float), np.asarray(background, float), np.asarray(noise, float), 1.0
     )
-    return SimpleNamespace(rows=np.asarray(rows, np.int8), parameters=parameters)
+    z = np.asarray(rows, np.int8)
+    return State(z, np.zeros(z.shape[1]), 1.0, 1.0, np.zeros((0, z.shape[1] + 1)), parameters)
 
 
 STATES = [
@@ -158,17 +161,21 @@ def test_texts(source, file, name, shape, tmp_path, monkeypatch):
     assert case.part(30, 20).values.shape == (30, 20)
 
 
-def test_scores_average_densities_not_their_logarithms(monkeypatch):
+def test_scores_average_densities_not_their_logarithms():
     """With two kept draws: held out is log(mean density), training the mean log density."""
     left = iter([STATES[1], STATES[1], STATES[0], STATES[1]])
+
+    def sweep(rng, seed, state, rows):
+        state = next(left)
+        return state, 0.0, SimpleNamespace(sizes=state.rows.sum(axis=0))
+
     fake = SimpleNamespace(
-        sweep=lambda rng, seed, state, data: (next(left), 0.0), shown=lambda state: state
+        sweep=sweep, shown=lambda state: state, packed=lambda state, rows: pack_rows(state.rows)
     )
-    monkeypatch.setattr(methods, "sampler", lambda *_: fake)
     starts = SimpleNamespace(
         task=SimpleNamespace(seed=0, case=SimpleNamespace(values=VALUES), data=None, hidden=HIDDEN),
         model=lambda method: None,
-        begin=lambda rng, method: methods.Start(STATES[0], 0.0),
+        begin=lambda rng, method: methods.Begun(STATES[0], 0.0, fake, None),
     )
     found = methods.run(starts, "Gibbs R-IBP", 4)
     a, b = densities(STATES[0]), densities(STATES[1])

@@ -7,7 +7,7 @@ import dask.array as da
 import distributed
 import pytest
 
-from ribp.scale.dask_runner import DaskKeeper
+from ribp.rows.dask_store import DaskRows, DaskStore
 
 ON_DASK = [
     pytest.mark.jit,
@@ -22,21 +22,29 @@ def local_cluster(n_workers):
     )
 
 
-def keeper_on(client, kind=DaskKeeper, **options):
+def store_on(client, kind=DaskStore, **options):
     """Return a function that puts values on a cluster, in uneven chunks."""
     return lambda values: kind.of_array(da.from_array(values, chunks=UNEVEN), client, **options)
 
 
 def deadly(when):
-    """Return a keeper that kills a worker after a sweep."""
+    """Return a store that kills a worker after piece of work number `when`."""
 
-    class Deadly(DaskKeeper):
-        def sweep(self, order):
-            found = super().sweep(order)
-            if order.number == when:
-                where = self.client.who_has(self._rows[-1])[self._rows[-1].key]
-                pid = self.client.run(os.getpid, workers=list(where))
+    class DeadlyRows(DaskRows):
+        done = 0
+
+        def do(self, order):
+            found = super().do(order)
+            self.done += 1
+            if self.done == when:
+                client = self.store.client
+                where = client.who_has(self._held[-1])[self._held[-1].key]
+                pid = client.run(os.getpid, workers=list(where))
                 os.kill(next(iter(pid.values())), signal.SIGKILL)
             return found
+
+    class Deadly(DaskStore):
+        def rows(self, layout, law_of_row):
+            return DeadlyRows(self, layout, law_of_row)
 
     return Deadly

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ribp.weight_priors import WEIGHT_PRIORS
+from ribp.weights import WEIGHT_PRIORS
 
 every_prior = pytest.mark.parametrize("name", WEIGHT_PRIORS)
 whatever_is_found = pytest.mark.usefixtures("short_searches")

@@ -5,7 +5,7 @@ import numpy as np
 from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.counts import Learned
-from ribp.draws import ChainDraws, record, record_features, record_warmup
+from ribp.draws import ChainDraws, pack_rows, record, record_features
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete
 from ribp.model import Model
@@ -54,12 +54,14 @@ def recorded(model, states, log_joints, *, n_warmup=0, thin=1):
     learned = any(isinstance(law, Learned) for law in laws)
     chain = ChainDraws([], [], [])
     for at, (state, log_joint) in enumerate(zip(states, log_joints, strict=True), -n_warmup):
+        known = {"log_joint": float(log_joint), "active_features": int(state.rows.any(0).sum())}
         if at < 0:
-            chain.warmup.append(record_warmup(state, log_joint))
+            chain.warmup.append(known)
             continue
-        chain.posterior.append(record(state, log_joint, shared, learned))
+        histogram = np.bincount(state.rows.sum(axis=1), minlength=state.rows.shape[1] + 1)
+        chain.posterior.append(known | record(state, histogram, shared, learned))
         if at % thin == 0:
-            chain.features.append(record_features(state, at))
+            chain.features.append(record_features(state, at, pack_rows(state.rows)))
     return chain
 
 

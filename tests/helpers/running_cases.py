@@ -8,6 +8,7 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import with_missing
 from ribp.model import Model
+from ribp.rows.local import in_memory
 from ribp.running.chain import Plan, new_chains
 from ribp.running.progress import Progress
 from ribp.running.run import run_chains
@@ -67,7 +68,7 @@ def run(name, plan, chains=None, checkpoint=None, n_jobs=2, progress=None):
     method, model, data = case(name)
     chains = new_chains(plan) if chains is None else chains
     ended = run_chains(
-        sampler(method, model, n_starts=1), data, plan, chains, n_jobs=n_jobs,
+        sampler(method, model), in_memory(data), plan, chains, n_jobs=n_jobs,
         progress=progress or Progress(plan.n_chains), checkpoint=checkpoint,
     )  # fmt: skip
     return chains, ended

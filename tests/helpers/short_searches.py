@@ -8,8 +8,7 @@ from collections.abc import Callable
 from ribp import background_choice
 from ribp.baselines import ibp_gibbs, ibp_variational_start
 from ribp.mcmc import capacity, growth, sampled_start, start
-from ribp.running import samplers
-from ribp.scale import sampler
+from ribp.running import memory_samplers
 from ribp.variational import hybrid, structured
 
 QUICK = start.Schedule(steps=5, steps_alone=8, cold_sweeps=2, learning_sweeps=2, growing_sweeps=5)
@@ -22,7 +21,7 @@ def shorten(put: Callable[..., None] = setattr) -> None:
     def short(rng, model, data, n_starts=1, schedule=QUICK, tick=start.no_tick):
         return search(rng, model, data, 1, QUICK, tick)
 
-    for module in (samplers, capacity, hybrid, structured, sampler, sampled_start):
+    for module in (memory_samplers, capacity, hybrid, structured, sampled_start):
         put(module, "best_start", short)
 
     def short_score(rng, model, data, n_starts, tick=start.no_tick):

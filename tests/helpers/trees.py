@@ -131,7 +131,7 @@ def run(model, data, starts, n_draws, seed=0, n_warmup=20):
     """Return chains of states and their log joints, one chain from each start."""
     chains, values = [], []
     gaussian = isinstance(model.likelihood, LinearGaussian)
-    update = gibbs.update if gaussian else gibbs_rows.update
+    update = gibbs.update if gaussian else gibbs_rows.update_in_memory
     for at, state in enumerate(starts):
         rng = np.random.default_rng([seed, at])
         key, chain = kernel_seed(rng), []

@@ -9,7 +9,7 @@ from scipy.special import logsumexp, xlogy
 import ribp
 from ribp.likelihoods import rows_kept
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
-from tests.helpers import row_cases
+from tests.helpers import kept_sweeps, row_cases
 from tests.helpers.row_cases import BITS, DIMS, FEATURES, ONES, ROWS, SEEN, TABLE, THETA
 
 LAWS = [row_cases.LAWS[name] for name in ("interval", "one count", "a hole")]
@@ -30,7 +30,7 @@ class Gaussian:
         self.x = ROWS[5] @ self.features + self.offset + self.noise * rng.normal(size=DIMS)
 
     def sweep(self, seed, number, data, observed, rows, **options):
-        return rows_kept.sweep_gaussian(
+        return kept_sweeps.sweep_gaussian(
             np.uint64(seed), number, data, observed, rows, self.features, self.offset, self.noise,
             **options,
         )  # fmt: skip
@@ -50,7 +50,7 @@ class Poisson:
         self.x = np.array([3.0, 0.0, 1.0, 7.0, 2.0])
 
     def sweep(self, seed, number, data, observed, rows, **options):
-        return rows_kept.sweep_poisson(
+        return kept_sweeps.sweep_poisson(
             np.uint64(seed), number, data, observed, rows, self.features, self.offset, **options
         )
 
@@ -181,7 +181,7 @@ def problem(model, n=1500, features=9, dims=6, seed=0):
     return data, rows, {**settings, "features": loads, "offset": offset}
 
 
-SWEEPS = {"Gaussian": rows_kept.sweep_gaussian, "Poisson": rows_kept.sweep_poisson}
+SWEEPS = {"Gaussian": kept_sweeps.sweep_gaussian, "Poisson": kept_sweeps.sweep_poisson}
 
 
 @pytest.mark.jit
@@ -205,14 +205,14 @@ def test_threads_change_nothing(model, missing):
 @pytest.mark.jit
 def test_gaussian_sums():
     data, rows, settings = problem("Gaussian")
-    new, sums = rows_kept.sweep_gaussian(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
+    new, sums = kept_sweeps.sweep_gaussian(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
     np.testing.assert_array_equal(sums.pairs, new.T.astype(float) @ new)
     np.testing.assert_allclose(sums.products, new.T @ data, atol=1e-10)
     np.testing.assert_allclose(sums.squares, (data**2).sum(axis=0))
     assert (sums.number == len(data)).all()
     assert sums.gaps.shape == (0, *sums.pairs.shape)
     observed = np.ones(data.shape, bool)
-    again, same = rows_kept.sweep_gaussian(np.uint64(0), 0, data, observed, rows, **settings)
+    again, same = kept_sweeps.sweep_gaussian(np.uint64(0), 0, data, observed, rows, **settings)
     np.testing.assert_array_equal(again, new)  # a mask that hides nothing
     np.testing.assert_array_equal(same.products, sums.products)
     assert not same.gaps.any()
@@ -224,7 +224,7 @@ def test_gaussian_sums_of_what_is_seen(background):
     data, rows, settings = problem("Gaussian")
     observed = np.random.default_rng(1).random(data.shape) < 0.8
     data = np.where(observed, data, 0.0)
-    new, sums = rows_kept.sweep_gaussian(
+    new, sums = kept_sweeps.sweep_gaussian(
         np.uint64(0), 0, data, observed, rows, background=background, **settings
     )
     z = np.hstack([new, np.ones((len(new), int(background)))]).astype(float)
@@ -240,7 +240,7 @@ def test_poisson_sums(missing):
     data, rows, settings = problem("Poisson")
     observed = np.random.default_rng(1).random(data.shape) < 0.8
     mask = observed if missing else ALL_SEEN
-    new, sums = rows_kept.sweep_poisson(np.uint64(0), 0, data, mask, rows, **settings)
+    new, sums = kept_sweeps.sweep_poisson(np.uint64(0), 0, data, mask, rows, **settings)
     seen = observed if missing else np.ones(data.shape, bool)
     total = (data * seen).sum(axis=0)
     np.testing.assert_array_equal(sums.splits.sum(axis=0) + sums.rest, total)
@@ -313,6 +313,6 @@ def test_counts_that_no_row_can_make_change_nothing():
 
 def test_no_rows():
     data, rows, settings = problem("Poisson", n=0)
-    new, sums = rows_kept.sweep_poisson(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
+    new, sums = kept_sweeps.sweep_poisson(np.uint64(0), 0, data, ALL_SEEN, rows, **settings)
     assert new.shape == rows.shape
     assert sums.splits.sum() == 0

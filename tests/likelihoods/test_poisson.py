@@ -9,7 +9,8 @@ from scipy import stats
 
 from ribp.errors import InputError
 from ribp.likelihoods import PoissonCounts, PoissonParameters
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.base import with_missing
+from ribp.rows.shard import not_a_count
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 ROWS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 0]], np.int8)
@@ -21,8 +22,8 @@ FEATURES = np.array([[2.0, 0.5], [1.5, 2.5], [9.0, 9.0]])
 def test_other_numbers_than_counts_are_refused(wrong):
     values = np.array([[1.0, 2.0], [0.0, wrong]])
     with pytest.raises(InputError, match=r"row 1, column 1.*gaussian"):
-        PoissonCounts().check(complete(values))
-    PoissonCounts().check(with_missing(X))
+        PoissonCounts().check(values.shape[1], not_a_count(values))
+    PoissonCounts().check(X.shape[1], not_a_count(with_missing(X).values))
 
 
 @pytest.mark.parametrize("background", [False, True])

@@ -118,7 +118,7 @@ def test_rows_on_demand_are_those_of_all(values):
 def test_other_columns_are_refused():
     likelihood, _ = likelihood_of(X)
     with pytest.raises(InputError, match="3 columns of the fit"):
-        likelihood.check(complete(np.zeros((2, 4))))
+        likelihood.check(4)
 
 
 def test_noise_units_find_the_noise():

@@ -68,7 +68,7 @@ def with_fixed_mass(name, update):
 
 @pytest.mark.parametrize("name", SOME + MORE + COUNTS if is_slow() else SOME)
 def test_ranks_of_gibbs_rows_are_uniform(name):
-    assert holds(ranked(with_fixed_mass(name, gibbs_rows.update)), REPLICATES)
+    assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory)), REPLICATES)
 
 
 if is_slow():
@@ -78,7 +78,7 @@ if is_slow():
         assert holds(ranked(with_fixed_mass(name, gibbs.update)), REPLICATES)
 
     @pytest.mark.parametrize("name", SLOW_TO_FORGET)
-    @pytest.mark.parametrize("update", [gibbs.update, gibbs_rows.update])
+    @pytest.mark.parametrize("update", [gibbs.update, gibbs_rows.update_in_memory])
     def test_ranks_of_what_is_slow_to_forget_are_uniform(name, update):
         found = ranked(Trial(CASES[name], update), thin=LONG, only=SLOW_TO_FORGET[name])
         assert holds(found, REPLICATES)
@@ -95,5 +95,5 @@ def too_sure(trial, share):
 
 @pytest.mark.parametrize(("share", "n"), [(0.6, 60), (0.9, 1000)][: 2 if is_slow() else 1])
 def test_a_sampler_that_is_too_sure_is_caught(share, n):
-    trial = with_fixed_mass("fixed scales", gibbs_rows.update)
+    trial = with_fixed_mass("fixed scales", gibbs_rows.update_in_memory)
     assert is_caught(ranked(trial, too_sure(trial, share)), n)

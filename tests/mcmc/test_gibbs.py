@@ -52,7 +52,7 @@ def test_a_broken_twin_is_caught_by_the_chain():
 def zeros_for_data(rng, seed, state, model, data):
     """Update rows as if missing entries had been seen, and were zero."""
     rows = rows_collapsed.update(rng, seed, state, model, complete(data.values))
-    return gibbs.finish(rng, state._replace(rows=rows), model, data)
+    return gibbs.finish_in_memory(rng, state._replace(rows=rows), model, data)
 
 
 def fills_for_data(rng, seed, state, model, data):
@@ -60,7 +60,7 @@ def fills_for_data(rng, seed, state, model, data):
     drawn = rows_collapsed.filled(rng, data, state.rows, state.parameters)
     seen = complete(drawn * state.parameters.noise_scale)
     rows = rows_collapsed.update(rng, seed, state, model, seen)
-    return gibbs.finish(rng, state._replace(rows=rows), model, data)
+    return gibbs.finish_in_memory(rng, state._replace(rows=rows), model, data)
 
 
 def test_missing_entries_are_not_data():

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from ribp import counts
+from ribp.draws import pack_rows, unpack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import complete, with_missing
 from ribp.mcmc import gibbs, gibbs_rows
+from ribp.mcmc.rows_given_features import Step, Sweep, layout, sweep_rows
 from ribp.model import Model
+from ribp.rows.local import in_memory
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.gibbs_cases import (
     CASES,
@@ -27,21 +30,20 @@ pytestmark = pytest.mark.jit
 
 @pytest.mark.parametrize("name", CASES)
 def test_one_sweep_keeps_the_joint_law(name):
-    assert holds(Trial(CASES[name], gibbs_rows.update).one_sweep, SWEEPS)
+    assert holds(Trial(CASES[name], gibbs_rows.update_in_memory).one_sweep, SWEEPS)
 
 
 @pytest.mark.parametrize("name", some(without_offsets(CASES), ["gap", "counts, background"]))
 def test_data_and_state_in_turn_keep_it(name):
-    assert holds(Trial(CASES[name], gibbs_rows.update).in_turn, STEPS)
+    assert holds(Trial(CASES[name], gibbs_rows.update_in_memory).in_turn, STEPS)
 
 
 def zeros_for_data(rng, seed, state, model, data):
     """Update rows as if missing entries had been seen, and were zero."""
-    rows, _ = model.likelihood.sweep_rows(
-        seed, state.number, complete(data.values), state.rows, state.parameters,
-        model.row_laws(state),
-    )  # fmt: skip
-    return gibbs.finish(rng, state._replace(rows=rows), model, data)
+    steps = (Step(state.number, model.row_prior(state)),)
+    sweep = Sweep(model.likelihood, seed, state.parameters, steps)
+    rows, _ = sweep_rows(sweep, complete(data.values), model.counts.index, state.rows)
+    return gibbs.finish_in_memory(rng, state._replace(rows=rows), model, data)
 
 
 def stronger(rng, state, model):
@@ -53,10 +55,10 @@ def stronger(rng, state, model):
 @pytest.mark.parametrize(
     ("name", "update", "spoil", "replicates"),
     [
-        ("noise per column", gibbs_rows.update, noisier, 400),
-        ("noise per column", gibbs_rows.update, heavier, 400),
-        ("learned laws", gibbs_rows.update, forgetful, 200),
-        ("counts", gibbs_rows.update, stronger, 400),
+        ("noise per column", gibbs_rows.update_in_memory, noisier, 400),
+        ("noise per column", gibbs_rows.update_in_memory, heavier, 400),
+        ("learned laws", gibbs_rows.update_in_memory, forgetful, 200),
+        ("counts", gibbs_rows.update_in_memory, stronger, 400),
         ("shared noise", zeros_for_data, None, 600),
         ("counts, fixed mean", zeros_for_data, None, 100),
     ],
@@ -67,6 +69,15 @@ def test_broken_twins_are_caught(name, update, spoil, replicates):
 
 
 # Repeatable, whatever the threads
+
+
+def swept(rng, seed, state, model, data, n_threads):
+    """Return a state after a sweep on some threads."""
+    rows = in_memory(data, n_threads).rows(layout(model.n_features), model.counts.index)
+    rows.load(pack_rows(state.rows))
+    state, info = gibbs_rows.update(rng, seed, state, model, rows)
+    return state._replace(rows=unpack_rows(rows.packed(), model.n_features)), info
+
 
 MANY = 1300  # more than two blocks of rows
 LAWS = counts.by_group(
@@ -88,7 +99,7 @@ def chain(name, seed, n_threads):
     data = with_missing(np.where(rng.random(values.shape) < share, np.nan, values))
     rng = np.random.default_rng(seed)
     for _ in range(4):
-        state, _ = gibbs_rows.update(rng, np.uint64(seed), state, model, data, n_threads=n_threads)
+        state, _ = swept(rng, np.uint64(seed), state, model, data, n_threads)
     return state
 
 
@@ -122,7 +133,7 @@ def learned_law(n_draws, seed, spoil=lambda rng, state, model: state):
     state = state._replace(log_odds=np.zeros(6))
     found = []
     for sweep in range(10 + n_draws):
-        state, _ = gibbs_rows.update(rng, np.uint64(1), state, model, complete(values))
+        state, _ = gibbs_rows.update_in_memory(rng, np.uint64(1), state, model, complete(values))
         state = spoil(rng, state, model)
         if sweep >= 10:
             found.append(np.exp(state.count_log_probs[0]))

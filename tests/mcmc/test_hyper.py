@@ -12,7 +12,7 @@ from ribp.mcmc import hyper
 from ribp.restricted_bernoulli import sample_sets
 from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
-from ribp.weight_priors import WEIGHT_PRIORS
+from ribp.weights import WEIGHT_PRIORS
 from tests.helpers.marks import every_prior
 
 FEATURES = 5

@@ -15,7 +15,7 @@ from ribp.mcmc import capacity, gibbs, gibbs_rows, start
 from ribp.mcmc.rows_collapsed import summarise
 from ribp.model import Model
 
-UPDATES = {"gibbs": gibbs.update, "gibbs-rows": gibbs_rows.update}
+UPDATES = {"gibbs": gibbs.update, "gibbs-rows": gibbs_rows.update_in_memory}
 
 
 def after(rng, model, state, data, method, n_sweeps):

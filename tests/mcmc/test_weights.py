@@ -11,7 +11,7 @@ import ribp
 from ribp.mcmc import weights
 from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import holds, is_caught, replicates
-from ribp.weight_priors import WEIGHT_PRIORS, WeakLimitPrior
+from ribp.weights import WEIGHT_PRIORS, WeakLimitPrior
 from tests.helpers.marks import every_prior
 
 pytestmark = pytest.mark.jit

@@ -37,9 +37,17 @@ def test_bits_go_from_the_lowest():
 
 def test_what_was_recorded_does_not_change_with_the_state():
     state, _ = MODELS["noise per column"].simulate(np.random.default_rng(1), DIMS)
-    draw, kept = record(state, -1.5, False, True), record_features(state, 3)
+    histogram = np.arange(5)
+    draw = record(state, histogram, False, True)
+    kept = record_features(state, 3, pack_rows(state.rows))
     before = {name: np.array(value) for name, value in (draw | kept).items()}
-    for array in (state.rows, state.log_odds, state.count_log_probs, *state.parameters[:3]):
+    for array in (
+        state.rows,
+        histogram,
+        state.log_odds,
+        state.count_log_probs,
+        *state.parameters[:3],
+    ):
         array[:] = 0
     for name, value in (draw | kept).items():
         np.testing.assert_array_equal(value, before[name])

@@ -54,9 +54,10 @@ def one_sweep(noise=1.0):
     sampler = Augmented(MODEL)
 
     def update(rng, state, data):
-        state, weight = sampler.sweep(rng, np.uint64(0), state, data)
+        state, weight, tally = sampler.sweep(rng, np.uint64(0), state, data)
         assert np.isfinite(weight)
         shown = sampler.shown(state)
+        np.testing.assert_array_equal(tally.sizes, shown.rows.sum(axis=0))
         assert shown.rows.shape[1] == len(shown.log_odds) == len(shown.parameters.features)
         given = state.parameters
         return state._replace(parameters=given._replace(noise_scale=noise * given.noise_scale))

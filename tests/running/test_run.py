@@ -7,6 +7,7 @@ import threading
 import time
 import types
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from rich.console import Console
 
 from ribp.errors import InputError
 from ribp.model import Model
+from ribp.rows.local import in_memory
+from ribp.running import memory_samplers
 from ribp.running import progress as module
 from ribp.running.chain import Plan
 from ribp.running.estimate import BUDGET, estimate, thinning
@@ -32,6 +35,11 @@ from tests.helpers.running_cases import SHORT, Heard, case, run
 from tests.helpers.same_bits import assert_same_chains
 
 pytestmark = [pytest.mark.jit, pytest.mark.usefixtures("ctrl_c_is_heard")]
+
+
+@pytest.fixture(autouse=True)
+def _one_start(monkeypatch):
+    monkeypatch.setattr(memory_samplers, "_N_STARTS", 1)
 
 
 LONG = replace(SHORT, n_warmup=3, n_draws=10**6)
@@ -208,22 +216,28 @@ def test_durations(seconds, text):
 @pytest.mark.parametrize("name", ["gibbs", "poisson", "augmented", "buffet"])
 def test_estimates_are_of_the_right_size(name):
     method, model, data = case(name)
-    found = estimate(sampler(method, model), data, Plan(n_chains=4), 2)
+    found = estimate(sampler(method, model), in_memory(data), Plan(n_chains=4), 2)
     assert 0 < found.sweep_seconds < 1
     assert found.seconds == pytest.approx(2 * 1750 * found.sweep_seconds)
     assert found.n_bytes > 2 * 2000 * 6 * 8
     assert str(found).startswith("about ")
 
 
+def of(n_rows, is_memory=True):
+    """Return a store as far as thinning looks at it."""
+    return SimpleNamespace(shape=(n_rows, 100), is_memory=is_memory)
+
+
 def test_rows_are_thinned_to_a_budget():
     _, model, _ = case("gibbs")
     plan = Plan(n_chains=4, n_draws=500)
-    assert thinning(plan, model, (232, 100)) == 1
+    assert thinning(plan, model, of(232)) == 1
     large = Model(model.counts, 50, model.likelihood)
-    thin = thinning(plan, large, (16242, 100))
+    thin = thinning(plan, large, of(16242))
     kept = 4 * -(-500 // thin) * (16242 * 7 + 8 * 51 * 101)
     assert kept < BUDGET < 2e8
-    assert thinning(plan, large, (10**6, 100)) == 25  # at least twenty draws a chain
+    assert thinning(plan, large, of(10**6)) == 25  # at least twenty draws a chain
+    assert thinning(plan, large, of(10**7, is_memory=False)) == 166  # or three
 
 
 def test_methods_that_do_not_exist():
@@ -237,6 +251,6 @@ def test_methods_that_do_not_exist():
 def test_augmented_says_when_it_cannot_be():
     _, model, data = case("augmented")
     with pytest.raises(InputError, match="discarded"):
-        sampler("augmented", replace(model, mass=0.01)).check(data)
+        sampler("augmented", replace(model, mass=0.01)).check(in_memory(data))
     with pytest.raises(InputError, match="concentration"):
-        sampler("augmented", replace(model, concentration=None)).check(data)
+        sampler("augmented", replace(model, concentration=None)).check(in_memory(data))

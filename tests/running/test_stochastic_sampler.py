@@ -6,12 +6,15 @@ from functools import partial
 import numpy as np
 import pytest
 
+from ribp.baselines import ibp_variational_start
+from ribp.draws import unpack_rows
+from ribp.mcmc import sampled_start
+from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import estimate
 from ribp.running.samplers import sampler
-from ribp.running.variational_samplers import METHODS
-from ribp.variational import stochastic
-from ribp.variational.stochastic import Plan
+from ribp.variational import hybrid, stochastic, structured
+from ribp.variational.stochastic import BatchPlan
 from tests.helpers.running_cases import SHORT, case, read_back, run, save_often
 from tests.helpers.same_bits import assert_same_chains
 
@@ -22,11 +25,9 @@ PASSES = 5
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
     """Four batches a pass, at rest after five."""
-    plan = Plan(batch=8, still=0.0, most_passes=PASSES)
-    method = METHODS["stochastic"]._replace(
-        start=partial(stochastic.start, n_starts=1), update=partial(stochastic.update, plan=plan)
-    )
-    monkeypatch.setitem(METHODS, "stochastic", method)
+    plan = BatchPlan(batch=8, still=0.0, most_passes=PASSES)
+    monkeypatch.setattr(stochastic, "start", partial(stochastic.start, n_starts=1))
+    monkeypatch.setattr(stochastic, "update", partial(stochastic.update, plan=plan))
     monkeypatch.setattr(stochastic, "_SHARE", 3)
 
 
@@ -54,7 +55,8 @@ def test_draws_at_rest_have_one_bound_and_obey_their_laws():
     assert len(set(drawn)) == len(drawn)
     _, model, _ = case("stochastic")
     laws = np.array([law.restricted_log_probs(0, 6) > -np.inf for law in model.counts.laws])
-    assert laws[model.counts.index, chain.state.shown.rows.sum(axis=1)].all()
+    for one in chain.draws.features:
+        assert laws[model.counts.index, unpack_rows(one["rows"], 6).sum(axis=1)].all()
 
 
 def test_warm_up_that_ends_before_it_rests():
@@ -72,11 +74,13 @@ def test_threads_change_nothing():
     method, model, data = case("stochastic")
     ends = []
     for n_threads in (1, 3):
-        it, rng = sampler(method, model, n_threads), np.random.default_rng(1)
-        state = it.begin(rng, data, lambda *done: None)
+        it, rng = sampler(method, model), np.random.default_rng(1)
+        rows = it.rows(in_memory(data, n_threads))
+        state = it.begin(rng, rows, lambda *done: None)
         for _ in range(PASSES + 1):
-            state, bound = it.sweep(rng, np.uint64(2), state, data)
-        ends.append((bound, state.shown.rows))
+            state, bound, _ = it.sweep(rng, np.uint64(2), state, rows)
+        ends.append((bound, it.packed(state, rows)))
+    assert ends[0][1].any()
     assert ends[0][0] == ends[1][0]
     np.testing.assert_array_equal(ends[0][1], ends[1][1])
 
@@ -84,11 +88,23 @@ def test_threads_change_nothing():
 def test_an_estimate_makes_no_pass(monkeypatch):
     method, model, data = case("stochastic")
     monkeypatch.setattr(stochastic, "use_batch", None)
-    assert 0 < estimate(sampler(method, model), data, SHORT, 1).seconds < 10
+    assert 0 < estimate(sampler(method, model), in_memory(data), SHORT, 1).seconds < 10
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+SEARCHES = {
+    "gibbs-rows": sampled_start,
+    "hybrid": hybrid,
+    "structured": structured,
+    "stochastic": stochastic,
+    "buffet-variational": ibp_variational_start,
+    "buffet-hybrid": ibp_variational_start,
+}
+
+
+@pytest.mark.parametrize("name", sorted(SEARCHES))
 def test_estimates_make_no_search(name, monkeypatch):
     method, model, data = case(name)
-    monkeypatch.setitem(METHODS, name, METHODS[name]._replace(start=None))
-    assert estimate(sampler(method, model), data, SHORT, 1).seconds > 0
+    monkeypatch.setattr(SEARCHES[name], "start", None)
+    with pytest.raises(TypeError, match="not callable"):
+        run(name, SHORT)
+    assert estimate(sampler(method, model), in_memory(data), SHORT, 1).seconds > 0

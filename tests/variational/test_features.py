@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from ribp.blocks import blocks, in_order
 from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.base import with_missing
 from ribp.testing.exact import all_rows
@@ -289,5 +290,5 @@ def test_draws_of_features(missing):
 
 def test_blocks_are_the_same_on_any_number_of_threads():
     for n_threads in (1, 2):
-        found = list(part.in_blocks(lambda at: (at.start, at.stop), 1200, n_threads))
+        found = list(in_order(lambda at: (at.start, at.stop), blocks(0, 1200), n_threads))
         assert found == [(0, 512), (512, 1024), (1024, 1200)]

@@ -20,6 +20,17 @@ from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import hybrid, mean_field
 from ribp.variational.features import update_features, update_scales
 from ribp.variational.point_weights import expected_log_probs
+from tests.helpers.hybrid_cases import (
+    Whole,
+    bound,
+    draw,
+    from_rows,
+    law_counts,
+    loaded,
+    rows_of,
+    update,
+    whole,
+)
 from tests.helpers.small_posteriors import feature_divergence
 
 pytestmark = pytest.mark.jit
@@ -53,12 +64,12 @@ def build(rng, law, likelihood=FIXED, missing=False, n_rows=ROWS, dims=DIMS):
         values[rng.random(values.shape) < 0.1] = np.nan
     data = with_missing(values)
     rows = model.draw_rows(rng, truth.log_odds, truth.count_log_probs)
-    return model, data, hybrid.from_rows(model, data, rows, truth)
+    return model, data, from_rows(model, data, rows, truth)
 
 
 def scrambled(rng, state, model):
     """Return a state with random factors, far from any optimum."""
-    log_f = expected_log_probs(model.counts, state.law_counts)[model.counts.index]
+    log_f = expected_log_probs(model.counts, state.q.law_counts)[model.counts.index]
     gamma = np.where(np.isfinite(log_f), rng.random(log_f.shape), 0.0)
     nu = rng.random(state.nu.shape)
     for n in range(len(nu)):
@@ -68,12 +79,12 @@ def scrambled(rng, state, model):
             end = int(rng.integers(0, 2)) if gamma[n, [0, -1]].all() else int(gamma[n, 0] == 0)
             nu[n], gamma[n] = float(end), np.eye(FEATURES + 1)[-end]
     gamma /= gamma.sum(axis=1, keepdims=True)
-    mean = state.features.mean + 0.3 * rng.normal(size=state.features.mean.shape)
-    seen = rng.random(state.law_counts.shape) * np.isfinite(
-        expected_log_probs(model.counts, state.law_counts)
+    mean = state.q.features.mean + 0.3 * rng.normal(size=state.q.features.mean.shape)
+    seen = rng.random(state.q.law_counts.shape) * np.isfinite(
+        expected_log_probs(model.counts, state.q.law_counts)
     )
-    features = state.features._replace(mean=mean)
-    return state._replace(nu=nu, gamma=gamma, features=features, law_counts=seen)
+    features = state.q.features._replace(mean=mean)
+    return Whole(state.q._replace(features=features, law_counts=seen), nu, gamma)
 
 
 # Enumeration
@@ -113,17 +124,17 @@ def log_counts_prior(model, counts):
 
 def enumerated(state, model, data):
     """Return the log evidence of the surrogate model, and KL(q | posterior)."""
-    eta = np.array([ribp.inclusion_probs(state.log_odds, k) for k in range(FEATURES + 1)])
+    eta = np.array([ribp.inclusion_probs(state.q.log_odds, k) for k in range(FEATURES + 1)])
     with np.errstate(divide="ignore"):
         log_z = np.log(np.where(ALL[:, None], eta, 1 - eta)).sum(axis=2)  # of rows given counts
     q_z = np.where(ALL[:, None], state.nu, 1 - state.nu).prod(axis=2)  # (2^I, rows)
     log_p, q, extra = [], [], []
     for at in product(range(len(ALL)), repeat=ROWS):
         z = ALL[list(at)]
-        marginal = model.likelihood.log_marginal(data, z, state.parameters)
+        marginal = model.likelihood.log_marginal(data, z, state.q.parameters)
         chance = np.prod([q_z[a, n] for n, a in enumerate(at)])
         away = (
-            chance * feature_divergence(model, data, state.parameters, z, state.features)
+            chance * feature_divergence(model, data, state.q.parameters, z, state.q.features)
             if chance
             else 0.0
         )
@@ -137,7 +148,7 @@ def enumerated(state, model, data):
             for g, base in bases(model):
                 own = np.bincount(np.array(counts)[model.counts.index == g], minlength=FEATURES + 1)
                 if q[-1]:
-                    now = base + state.law_counts[g]
+                    now = base + state.q.law_counts[g]
                     extra[-1] += q[-1] * dirichlet_divergence(now, base + own)
     log_p, q = np.array(log_p), np.array(q)
     evidence = logsumexp(log_p)
@@ -147,8 +158,8 @@ def enumerated(state, model, data):
 
 def fixed_part(state, model):
     """Return what weights that are fixed add to the bound."""
-    prior = model.weight_prior(state.mass, state.concentration)
-    return prior.log_density(state.log_odds)
+    prior = model.weight_prior(state.q.mass, state.q.concentration)
+    return prior.log_density(state.q.log_odds)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -157,16 +168,16 @@ def test_bound_is_evidence_less_divergence(case, law):
     rng = np.random.default_rng([len(case), len(law)])
     model, data, state = build(rng, law, **CASES[case])
     evidence, away = enumerated(state, model, data)
-    assert state.bound - fixed_part(state, model) == pytest.approx(evidence - away, abs=1e-10)
+    assert state.q.bound - fixed_part(state, model) == pytest.approx(evidence - away, abs=1e-10)
     assert away > 0
     other = scrambled(rng, state, model)
     _, away = enumerated(other, model, data)
-    found = hybrid.bound(other, model, data) - fixed_part(state, model)
+    found = bound(other, model, data) - fixed_part(state, model)
     assert found == pytest.approx(evidence - away, abs=1e-10)
     for _ in range(20):
-        state, _ = hybrid.update(rng, np.uint64(0), state, model, data)
-    assert state.bound - fixed_part(state, model) <= evidence
-    assert hybrid.bound(state, model, data) == pytest.approx(state.bound, abs=1e-10)
+        state, _ = update(rng, 0, state, model, data)
+    assert state.q.bound - fixed_part(state, model) <= evidence
+    assert bound(state, model, data) == pytest.approx(state.q.bound, abs=1e-10)
 
 
 def test_bound_notices_rows_that_are_taken_for_the_restricted_buffet():
@@ -174,13 +185,13 @@ def test_bound_notices_rows_that_are_taken_for_the_restricted_buffet():
     rng = np.random.default_rng(0)
     model, data, state = build(rng, "all counts")
     evidence, _ = enumerated(state, model, data)
-    log_e, log_p = ribp.log_esp(state.log_odds), []
-    log_f = expected_log_probs(model.counts, state.law_counts)[model.counts.index]
+    log_e, log_p = ribp.log_esp(state.q.log_odds), []
+    log_f = expected_log_probs(model.counts, state.q.law_counts)[model.counts.index]
     for at in product(range(len(ALL)), repeat=ROWS):
         z = ALL[list(at)]
         ones = z.sum(axis=1)
-        prior = (z @ state.log_odds - log_e[ones] + log_f[np.arange(ROWS), ones]).sum()
-        log_p.append(prior + model.likelihood.log_marginal(data, z, state.parameters))
+        prior = (z @ state.q.log_odds - log_e[ones] + log_f[np.arange(ROWS), ones]).sum()
+        log_p.append(prior + model.likelihood.log_marginal(data, z, state.q.parameters))
     assert abs(logsumexp(log_p) - evidence) > 1e-3
 
 
@@ -193,31 +204,30 @@ LEARNING = {
 }
 
 
-def steps(rng, state, model, data, spoil=None):
+def steps(state, model, data, spoil=None):
     """Yield the state after every single step of an iteration."""
-    likelihood, counts = model.likelihood, model.counts
-    log_f = expected_log_probs(counts, state.law_counts)
+    likelihood, counts, (q, nu, gamma) = model.likelihood, model.counts, state
+    log_f = expected_log_probs(counts, q.law_counts)
     if spoil == "another law":
-        log_f = expected_log_probs(counts, 1e3 * state.law_counts[:, ::-1])
-    prior = mean_field.row_prior(state.log_odds, log_f)
+        log_f = expected_log_probs(counts, 1e3 * q.law_counts[:, ::-1])
+    prior = mean_field.count_prior(q.log_odds, log_f)
     nu, gamma, _, _ = mean_field.sweep_rows(
-        likelihood, data, prior, counts.index, state.features, state.parameters, state.nu,
-        state.gamma,
-    )  # fmt: skip
-    state = state._replace(nu=nu, gamma=gamma)
-    yield state
-    seen = hybrid._law_counts(counts, gamma)
-    state = state._replace(law_counts=3.0 * seen if spoil == "laws seen thrice" else seen)
-    yield state
-    sums, scales = mean_field.all_sums(likelihood, data, nu), state.parameters
+        likelihood, data, prior, counts.index, q.features, q.parameters, nu, gamma
+    )
+    yield Whole(q, nu, gamma)
+    seen = law_counts(counts, gamma)
+    q = q._replace(law_counts=3.0 * seen if spoil == "laws seen thrice" else seen)
+    yield Whole(q, nu, gamma)
+    sums, scales = mean_field.all_sums(likelihood, data, nu), q.parameters
     t = likelihood.deviations(len(sums.products), scales)
-    features = update_features(sums, state.features, scales.noise_scale, t, full=False)
+    features = update_features(sums, q.features, scales.noise_scale, t, full=False)
     if spoil == "pairs forgotten":
         apart = sums._replace(pairs=sums.pairs * np.eye(sums.pairs.shape[-1]))
-        features = update_features(apart, state.features, scales.noise_scale, t, full=False)
-    state = state._replace(features=features)
-    yield state
-    yield state._replace(parameters=update_scales(likelihood, sums, features, scales))
+        features = update_features(apart, q.features, scales.noise_scale, t, full=False)
+    q = q._replace(features=features)
+    yield Whole(q, nu, gamma)
+    q = q._replace(parameters=update_scales(likelihood, sums, features, scales))
+    yield Whole(q, nu, gamma)
 
 
 def largest_fall(spoil=None):
@@ -227,9 +237,9 @@ def largest_fall(spoil=None):
         model, data, state = build(rng, law, LEARNING[name], seed % 2 == 0, n_rows=12, dims=4)
         for number in range(3):
             state = scrambled(rng, state, model) if number else state
-            before = hybrid.bound(state, model, data)
-            for state in steps(rng, state, model, data, spoil):  # noqa: B020
-                after = hybrid.bound(state, model, data)
+            before = bound(state, model, data)
+            for state in steps(state, model, data, spoil):  # noqa: B020
+                after = bound(state, model, data)
                 falls.append((before - after) / max(1.0, abs(after)))
                 before = after
     return max(falls)
@@ -249,13 +259,13 @@ def test_iterations_never_lower_the_bound_between_draws_of_the_weights(law):
     rng = np.random.default_rng(1)
     model, data, state = build(rng, law, LEARNING["per dimension"], True, n_rows=30, dims=5)
     model, redrawn = replace(model, mass=None, concentration=None), []
-    state, _ = hybrid.update(rng, np.uint64(1), state, model, data)
+    state, _ = update(rng, 1, state, model, data)
     for _ in range(25):
-        fresh, info = hybrid.update(rng, np.uint64(1), state, model, data, every=10)
+        fresh, info = update(rng, 1, state, model, data, every=10)
         redrawn.append(info.redrawn)
-        assert info.redrawn or fresh.bound >= state.bound - 1e-11 * abs(state.bound)
-        assert info.redrawn == (fresh.log_odds is not state.log_odds)
-        assert fresh.bound == info.bound == pytest.approx(hybrid.bound(fresh, model, data))
+        assert info.redrawn or fresh.q.bound >= state.q.bound - 1e-11 * abs(state.q.bound)
+        assert info.redrawn == (fresh.q.log_odds is not state.q.log_odds)
+        assert fresh.q.bound == info.bound == pytest.approx(bound(fresh, model, data))
         state = fresh
     assert np.flatnonzero(redrawn).tolist() == [9, 19]
 
@@ -271,10 +281,10 @@ def test_rows_that_may_be_empty_or_full_find_it():
     truth, values = model.simulate(rng, 8)
     assert set(truth.rows.sum(axis=1)) == set(range(5))
     data = complete(values)
-    state = hybrid.from_rows(model, data, truth.rows, truth)
+    state = from_rows(model, data, truth.rows, truth)
     wrong = state._replace(nu=np.full_like(state.nu, 0.5), gamma=np.full_like(state.gamma, 0.2))
     for _ in range(5):
-        wrong, _ = hybrid.update(rng, np.uint64(0), wrong, model, data)
+        wrong, _ = update(rng, 0, wrong, model, data)
     np.testing.assert_array_equal(wrong.nu > 0.5, truth.rows)
     np.testing.assert_array_equal(wrong.gamma[:, 0] > 0.5, truth.rows.sum(axis=1) == 0)
 
@@ -284,8 +294,8 @@ def test_a_single_feature(law):
     rng = np.random.default_rng(0)
     model = Model(ribp.counts.as_row_counts(law, 6), 1, LinearGaussian(), 0.5)
     truth, values = model.simulate(rng, 3)
-    state = hybrid.from_rows(model, complete(values), truth.rows, truth)
-    assert state.bound == pytest.approx(hybrid.bound(state, model, complete(values)))
+    state = from_rows(model, complete(values), truth.rows, truth)
+    assert state.q.bound == pytest.approx(bound(state, model, complete(values)))
 
 
 def large(rng, n_rows=1100):
@@ -301,31 +311,31 @@ def test_threads_change_nothing():
     model, data, truth = large(rng)
     ends = []
     for n_threads in (1, 3):
-        state = hybrid.from_rows(model, data, truth.rows, truth)
+        state = from_rows(model, data, truth.rows, truth)
         rng = np.random.default_rng(7)
         for _ in range(4):
-            state, _ = hybrid.update(
-                rng, np.uint64(2), state, model, data, every=2, n_threads=n_threads
-            )
+            state, _ = update(rng, 2, state, model, data, n_threads, every=2)
         ends.append(state)
     np.testing.assert_array_equal(ends[0].nu, ends[1].nu)
-    assert ends[0].bound == ends[1].bound
+    np.testing.assert_array_equal(ends[0].gamma, ends[1].gamma)
+    assert ends[0].q.bound == ends[1].q.bound
 
 
 def test_weights_are_drawn_given_rows_drawn_from_q():
     rng = np.random.default_rng(2)
     model, data, state = build(rng, "all counts", n_rows=12)
-    state = state._replace(nu=(state.nu > 0.5) * 1.0, number=25)
-    fresh, _ = hybrid.update(np.random.default_rng(1), np.uint64(4), state, model, data)
+    q, nu = state.q._replace(number=25), (state.nu > 0.5) * 1.0
+    state = Whole(q, nu, state.gamma)
+    fresh, _ = update(np.random.default_rng(1), 4, state, model, data)
     rng = np.random.default_rng(1)
-    rows = hybrid.draw(rng, np.uint64(4), state, model, data).rows
-    np.testing.assert_array_equal(rows, state.nu)
+    rows = mean_field.draw_rows(rng, np.uint64(4), nu)
+    np.testing.assert_array_equal(rows, nu)
     histogram = np.bincount(rows.sum(axis=1), minlength=FEATURES + 1)
-    prior = model.weight_prior(state.mass, state.concentration)
+    prior = model.weight_prior(q.mass, q.concentration)
     expected, _ = weights.update(
-        rng, state.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
+        rng, q.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
     )
-    np.testing.assert_array_equal(fresh.log_odds, expected)
+    np.testing.assert_array_equal(fresh.q.log_odds, expected)
 
 
 def test_draws_are_those_of_q():
@@ -333,15 +343,16 @@ def test_draws_are_those_of_q():
     model, data, state = build(rng, "learned", CASES["background"]["likelihood"], True, n_rows=6)
     uncertain = np.argwhere((state.nu > 0.05) & (state.nu < 0.95))
     assert len(uncertain)
-    base = np.array(LAWS["learned"].base) + state.law_counts[0]
-    mean, noise = state.features.mean, state.parameters.noise_scale
-    own = np.diagonal(state.features.covariance, axis1=1, axis2=2)[
-        1 % len(state.features.covariance)
+    rows = loaded(state, model, data)
+    base = np.array(LAWS["learned"].base) + state.q.law_counts[0]
+    mean, noise = state.q.features.mean, state.q.parameters.noise_scale
+    own = np.diagonal(state.q.features.covariance, axis1=1, axis2=2)[
+        1 % len(state.q.features.covariance)
     ]
 
     def p_values(size, seed, wrong=0.0):
         rng = np.random.default_rng(seed)
-        draws = [hybrid.draw(rng, np.uint64(1), state, model, data) for _ in range(size)]
+        draws = [draw(rng, state.q, model, rows) for _ in range(size)]
         assert all(isinstance(drawn, State) for drawn in draws)
         tables = [np.exp(drawn.count_log_probs[0, 1]) for drawn in draws]
         found = [mean_p_value(tables, base[1] / base.sum())]
@@ -363,7 +374,7 @@ def test_a_bound_that_is_not_a_number_names_its_row():
     model, data, state = build(rng, "all counts", n_rows=9)
     data.values[5, 1] = np.nan
     with pytest.raises(InputError, match="row 5"):
-        hybrid.update(rng, np.uint64(0), state, model, data)
+        update(rng, 0, state, model, data)
 
 
 def test_start_finds_features_that_are_there():
@@ -372,10 +383,10 @@ def test_start_finds_features_that_are_there():
     model = Model(ribp.counts.as_row_counts(law, 80), 4, LinearGaussian(), 2.0)
     rows = model.draw_rows(rng, np.zeros(4), law.log_probs(4)[None])
     values = rows @ rng.normal(0, 3, (4, 12)) + 0.3 * rng.normal(size=(80, 12))
-    told = []
-    state = hybrid.start(rng, model, complete(values), lambda *done: told.append(done))
+    told, here = [], rows_of(model, complete(values))
+    state = hybrid.start(rng, model, here, lambda *done: told.append(done))
     for _ in range(30):
-        state, _ = hybrid.update(rng, np.uint64(0), state, model, complete(values))
-    found = {tuple(column) for column in (state.nu > 0.5).T}
+        state, _, _ = hybrid.update(rng, np.uint64(0), state, model, here)
+    found = {tuple(column) for column in (whole(state, model, here).nu > 0.5).T}
     assert found == {tuple(column) for column in (rows > 0).T}
     assert told

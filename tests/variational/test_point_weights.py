@@ -14,6 +14,7 @@ from ribp.model import Model
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import point_weights as part
 from ribp.variational.point_weights import Weights
+from ribp.weights.density import row_gradient, row_log_density
 from tests.helpers.marks import every_prior
 from tests.helpers.small_posteriors import padded_base
 
@@ -41,7 +42,7 @@ def target(model, weights, sizes, histogram):
 @every_prior
 def test_the_target_is_what_it_says(name):
     model, start, sizes, histogram = case(0, name)
-    found = part.set_terms(start.log_odds, sizes, histogram) + part.log_prior(model, start)
+    found = row_log_density(start.log_odds, sizes, histogram) + part.log_prior(model, start)
     assert found == pytest.approx(target(model, start, sizes, histogram), rel=1e-12)
     hyper = stats.expon.logpdf(start.mass) + np.log(start.mass)
     c = start.concentration
@@ -79,7 +80,7 @@ def test_the_gradient_vanishes_at_the_end(name):
     found = part.update(model, weights, sizes, histogram)
     assert (found.mass, found.concentration) == (1.5, 1.0)  # fixed
     prior = model.weight_prior(1.5, 1.0)
-    slope = part._slope(found.log_odds, sizes, histogram, prior)
+    slope = row_gradient(found.log_odds, sizes, histogram) + prior.gradient(found.log_odds)
     np.testing.assert_allclose(slope, 0.0, atol=1e-5)
     step = 1e-5 * np.eye(FEATURES)
     theta = weights.log_odds
@@ -88,7 +89,8 @@ def test_the_gradient_vanishes_at_the_end(name):
         return target(model, weights._replace(log_odds=x), sizes, histogram)
 
     slopes = [(value(theta + d) - value(theta - d)) / 2e-5 for d in step]
-    np.testing.assert_allclose(part._slope(theta, sizes, histogram, prior), slopes, atol=1e-6)
+    slope = row_gradient(theta, sizes, histogram) + prior.gradient(theta)
+    np.testing.assert_allclose(slope, slopes, atol=1e-6)
 
 
 def test_the_best_place_is_not_left():

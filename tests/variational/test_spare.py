@@ -8,9 +8,11 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import Data, complete
 from ribp.likelihoods.linear_gaussian import GaussianParameters
 from ribp.model import Model
-from ribp.variational import stochastic, structured
+from ribp.variational import stochastic
 from ribp.variational.features import FeatureFactor
 from ribp.variational.spare import seeded
+from tests.helpers.stochastic_cases import begun
+from tests.helpers.structured_cases import from_rows, rows_of
 
 DIMS, NOISE, SCALE = 12, 0.3, 1.5
 
@@ -88,11 +90,12 @@ def test_passes_find_a_feature_that_the_start_had_not_seen(monkeypatch):
     part, here = model.on_rows(without), data.rows(without)
     first = part.draw_prior(rng, DIMS)
     guess = model.likelihood.first_guess(data, 6)._replace(features=features)
-    small = structured.from_rows(part, here, rows[without], first._replace(parameters=guess))
-    begun = stochastic.from_structured(small, model, data, without)
+    small = from_rows(part, here, rows[without], first._replace(parameters=guess))
+    start, everyone = begun(small, model, data, without), rows_of(model, data)
 
     def found() -> float:
-        state, _ = stochastic.update(np.random.default_rng(0), np.uint64(0), begun, model, data)
+        rng = np.random.default_rng(0)
+        state, _ = stochastic.update(rng, np.uint64(0), start, model, everyone)
         return float(max(np.abs(np.corrcoef(features[5], state.features.mean)[0, 1:])))
 
     assert found() > 0.98

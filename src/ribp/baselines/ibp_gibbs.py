@@ -26,6 +26,7 @@ from ribp.mcmc.start import Tick, no_tick
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
 from ribp.rng import kernel_seed
+from ribp.weights.hyper_prior import draw_mass
 
 __all__ = ["BuffetModel", "best_start", "start", "update"]
 
@@ -45,7 +46,7 @@ class BuffetModel:
 
     def simulate(self, rng: np.random.Generator, dims: int) -> tuple[State, FloatArray]:
         """Draw a state and complete data from the prior."""
-        mass = self.mass or float(rng.standard_exponential())
+        mass = self.mass or draw_mass(rng)
         rows = self.draw_rows(rng, mass)
         parameters = self.likelihood.draw_prior(rng, rows.shape[1], dims)
         state = self.with_weights(rng, self.buffet.state(rows, mass, parameters))

@@ -45,7 +45,8 @@ from ribp.variational.mean_field import (
     improve_features,
     sweep_rows,
 )
-from ribp.weight_priors import WeakLimitPrior
+from ribp.weights import WeakLimitPrior
+from ribp.weights.hyper_prior import log_mass_density
 
 __all__ = [
     "BuffetState",
@@ -94,7 +95,7 @@ class FiniteBuffetModel:
 
     def log_mass_prior(self, mass: float) -> float:
         """Return the log density of log alpha if it is learned."""
-        return math.log(mass) - mass if self.mass is None else 0.0
+        return log_mass_density(mass) if self.mass is None else 0.0
 
 
 class BuffetState(NamedTuple):
@@ -132,8 +133,7 @@ def update(
     if redrawn:
         state = _redraw(rng, seed, state, model)
     fresh = improve(state, model, data, n_threads)
-    change = float(np.abs(fresh.nu - state.nu).max(initial=0.0))
-    return fresh, HybridInfo(fresh.bound, change, redrawn)
+    return fresh, HybridInfo(fresh.bound, redrawn)
 
 
 def improve(
@@ -253,7 +253,8 @@ def from_rows(
     Mass and scales are those of `state`; weights have their law given the rows.
     """
     nu = rows.astype(np.float64)
-    features = first_features(model.likelihood, data, nu, state.parameters)
+    sums = all_sums(model.likelihood, data, nu)
+    features = first_features(model.likelihood, sums, state.parameters)
     return begin(model, data, nu, nu.sum(axis=0), *features, state.mass, weights)
 
 
@@ -280,11 +281,7 @@ def begin(
 
 
 def draw(
-    rng: np.random.Generator,
-    seed: np.uint64,
-    state: BuffetState,
-    model: FiniteBuffetModel,
-    data: Data,
+    rng: np.random.Generator, seed: np.uint64, state: BuffetState, model: FiniteBuffetModel
 ) -> State:
     """Return a draw from q, with weights as they are if they are not part of it."""
     log_odds = state.log_odds

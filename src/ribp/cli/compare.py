@@ -19,6 +19,7 @@ from ribp.cli.show import print_json, say
 from ribp.errors import FitWarning, InputError
 from ribp.estimators import IndianBuffet, RestrictedIBP
 from ribp.posterior.held_out import score
+from ribp.rows.local import in_memory
 
 __all__ = ["compare", "compare_run", "scores"]
 
@@ -49,7 +50,7 @@ def compare(
         _check_hidden(source, holdout)
         settings: dict[str, Any] = {"random_state": seed, "progress": False if as_json else "auto"}
         model = RestrictedIBP(**options, **settings)
-        model.check(source.data, source.counts)
+        model.check(in_memory(source.data), source.counts)
         found = {"restricted": _fit(model, source, source.counts, not as_json)}
         found["unrestricted"] = _fit(_buffet(options, settings), source, None, not as_json)
     if as_json:
@@ -94,7 +95,7 @@ def _fit(model: Any, source: Source, laws: Any, announce: bool) -> dict[str, flo
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # R-hat is in the table
-        model.fit_data(source.data, laws, source.row_names, source.dim_names)
+        model.fit_store(in_memory(source.data), laws, source.row_names, source.dim_names)
     seconds = time.perf_counter() - began
     return scores(model, source) | {"seconds": seconds}
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -27,10 +27,11 @@ from ribp.cli.show import say, show_summary
 from ribp.errors import FitWarning, InputError, StorageError
 from ribp.fitting import resume as go_on
 from ribp.results import Result
+from ribp.rows.local import in_memory
+from ribp.rows.source import FileSource, npy_source
+from ribp.rows.store import RowStore
 from ribp.running.checkpoint import Checkpoint
-from ribp.scale.fit import resume as go_on_elsewhere
-from ribp.scale.row_methods import METHODS
-from ribp.scale.source import FileSource, npy_source
+from ribp.running.samplers import ROW_METHODS
 
 __all__ = ["fit", "resume"]
 
@@ -53,83 +54,110 @@ def fit(
 ) -> None:
     """Fit a file and keep everything in the folder `out`; the summary is printed if `show`."""
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    if memory is not None or scheduler is not None or is_large(path):
-        asked = {"path": str(path.resolve()), "counts": counts, "holdout": holdout, "seed": seed}
-        asked |= {"memory": memory, "scheduler": scheduler, "large": True}
-        _fit_large(RunFolder(out), asked, options | {"random_state": seed}, overwrite, as_json)
-        return
-    source = read_source(path, counts, holdout, seed)
-    options = options | {"random_state": seed}
-    folder = RunFolder(out)
-    model = estimators.RestrictedIBP(**options)
-    model.check(source.data, source.counts, source.row_names)  # before anything is written
     asked = {"path": str(path.resolve()), "counts": counts, "holdout": holdout, "seed": seed}
-    folder.create({"source": asked, "estimator": options}, overwrite)
-    if source.hidden.any():
+    options, folder, source = options | {"random_state": seed}, RunFolder(out), None
+    if memory is not None or scheduler is not None or is_large(path):
+        asked |= {"memory": memory, "scheduler": scheduler, "large": True}
+        _check_large(folder, asked, options)
+    else:
+        source = read_source(path, counts, holdout, seed)
+        model = estimators.RestrictedIBP(**options)
+        model.check(in_memory(source.data), source.counts, source.row_names)
+    folder.create({"source": asked, "estimator": options}, overwrite)  # all is well until here
+    if source is not None and source.hidden.any():
         folder.write_hidden(source)
     folder.log(f"fit {path} with seed {seed}")
-    with _logged(folder):
-        _run(model, source, folder, False if as_json else "auto")
-    _finish(folder, model, source, as_json, show)
+    _run(folder, asked, options, as_json, source=source, show=show)
 
 
 def resume(out: Path, *, n_draws: int | None, as_json: bool) -> None:
     """Go on with the run in a folder, and write its result."""
     folder = RunFolder(out)
     config = folder.config()
-    if config["source"].get("large"):
-        _resume_large(folder, config, n_draws, as_json)
-        return
-    source = folder.source()
-    try:
-        model = estimators.RestrictedIBP(**config["estimator"])
-    except TypeError:
-        raise StorageError(
-            out / "config.json", "asks for settings that ribp does not know", "Fit again."
-        ) from None
+    source = None if config["source"].get("large") else folder.source()
     folder.log("resume")
-    progress: Any = False if as_json else "auto"
-    checkpoint = Checkpoint(folder.checkpoints)
-    with _logged(folder):
-        if checkpoint.exists():
-            result = go_on(folder.checkpoints, source.data, n_draws=n_draws, progress=progress)
-            model.adopt(result, source.dim_names)
-        else:  # stopped before its first checkpoint
-            model.set_params(n_draws=n_draws or model.n_draws)
-            _run(model, source, folder, progress)
-    model.set_params(n_draws=model.result_.settings["n_draws"])
-    _finish(folder, model, source, as_json)
+    _run(folder, config["source"], config["estimator"], as_json, n_draws, source)
 
 
-def _fit_large(
+class _Given(NamedTuple):
+    """The data of a run, wherever they are."""
+
+    store: RowStore
+    counts: Any
+    row_names: list[str] | None
+    dim_names: list[str] | None
+
+
+def _run(
     folder: RunFolder,
     asked: dict[str, Any],
     options: dict[str, Any],
-    overwrite: bool,
     as_json: bool,
+    n_draws: int | None = None,
+    source: Source | None = None,
+    show: bool = True,
 ) -> None:
-    """Fit a file of which only some rows are in memory at a time."""
-    if options["method"] not in METHODS or asked["holdout"]:
+    """Fit, or go on from the last checkpoint; write the result and show it."""
+    try:
+        model = estimators.RestrictedIBP(**options)
+    except TypeError:
+        raise StorageError(
+            folder.path / "config.json", "asks for settings that ribp does not know", "Fit again."
+        ) from None
+    progress: Any = False if as_json else "auto"
+    with _logged(folder), _opened(folder, asked, options, source) as given:
+        if Checkpoint(folder.checkpoints).exists():
+            result = go_on(folder.checkpoints, given.store, n_draws=n_draws, progress=progress)
+            model.adopt(result, given.dim_names)
+        else:
+            model.set_params(
+                progress=progress, checkpoint=str(folder.checkpoints),
+                n_draws=n_draws or model.n_draws,
+            )  # fmt: skip
+            model.fit_store(given.store, given.counts, given.row_names, given.dim_names)
+    model.set_params(progress="auto", checkpoint=None, n_draws=model.result_.settings["n_draws"])
+    _finish(folder, model, source, as_json, show)
+
+
+@contextmanager
+def _opened(
+    folder: RunFolder, asked: dict[str, Any], options: dict[str, Any], source: Source | None
+) -> Iterator[_Given]:
+    """Give the data of a run: those that were read, or a file that is read in parts."""
+    if source is not None:
+        store = in_memory(source.data)
+        yield _Given(store, source.counts, source.row_names, source.dim_names)
+        return
+    try:
+        large = rows_of(Path(asked["path"]), folder.path, asked["counts"])
+        _check_size(asked, options, large.source)
+        with open_large(large.source, asked["scheduler"], folder.path) as rows:
+            yield _Given(rows, large.counts, None, large.dim_names)
+    finally:
+        remove_copy(folder.path)
+
+
+def _check_large(folder: RunFolder, asked: dict[str, Any], options: dict[str, Any]) -> None:
+    """Check all that can be known of a file that is read in parts, before anything is written."""
+    if options["method"] not in ROW_METHODS or asked["holdout"]:
         given = f"--holdout {asked['holdout']}" if asked["holdout"] else options["method"]
         raise InputError(
             "--method",
-            f"must be {' or '.join(METHODS)}, without --holdout, where data are read in parts",
+            f"must be one of {', '.join(ROW_METHODS)}, without --holdout, where data are read in "
+            "parts",
             given,
             "Write --method gibbs-rows.",
         )
     path = Path(asked["path"])
-    if kind_of(path) == "npy":  # all that can be checked before anything is written
+    if kind_of(path) == "npy":
         open_check(path, "npy")
         _check_size(asked, options, npy_source(path))
         rows_of(path, folder.path, asked["counts"])
-    else:
-        if asked["memory"] is not None:
-            as_bytes(asked["memory"])
-        if asked["counts"] is not None:
-            check_law(asked["counts"])
-    folder.create({"source": asked, "estimator": options}, overwrite)
-    folder.log(f"fit {asked['path']} in parts with seed {asked['seed']}")
-    _run_large(folder, asked, options, None, as_json)
+        return
+    if asked["memory"] is not None:
+        as_bytes(asked["memory"])
+    if asked["counts"] is not None:
+        check_law(asked["counts"])
 
 
 def _check_size(asked: dict[str, Any], options: dict[str, Any], source: FileSource) -> None:
@@ -138,55 +166,6 @@ def _check_size(asked: dict[str, Any], options: dict[str, Any], source: FileSour
         auto = options["max_features"] == "auto"
         size = _USUAL_FEATURES if auto else options["max_features"]
         check_memory(as_bytes(asked["memory"]), source.shape, size)
-
-
-def _resume_large(
-    folder: RunFolder, config: dict[str, Any], n_draws: int | None, as_json: bool
-) -> None:
-    folder.log("resume")
-    _run_large(folder, config["source"], config["estimator"], n_draws, as_json)
-
-
-def _run_large(
-    folder: RunFolder,
-    asked: dict[str, Any],
-    options: dict[str, Any],
-    n_draws: int | None,
-    as_json: bool,
-) -> None:
-    """Run or go on with a fit of a large file."""
-    model = estimators.RestrictedIBP(**options)
-    progress: Any = False if as_json else "auto"
-    try:
-        large = rows_of(Path(asked["path"]), folder.path, asked["counts"])
-        _check_size(asked, options, large.source)
-        with (
-            _logged(folder),
-            open_large(large.source, asked["scheduler"], folder.path) as keeper,
-        ):
-            survey = keeper.survey()
-            if Checkpoint(folder.checkpoints).exists():
-                found = go_on_elsewhere(
-                    folder.checkpoints, keeper, survey, n_draws=n_draws, progress=progress
-                )
-                model.adopt(found, large.dim_names)
-            else:
-                model.set_params(
-                    progress=progress, checkpoint=str(folder.checkpoints),
-                    n_draws=n_draws or model.n_draws,
-                )  # fmt: skip
-                model.fit_elsewhere(keeper, survey, large.counts, large.dim_names)
-    finally:
-        remove_copy(folder.path)
-    model.set_params(progress="auto", checkpoint=None, n_draws=model.result_.settings["n_draws"])
-    _finish(folder, model, None, as_json)
-
-
-def _run(model: Any, source: Source, folder: RunFolder, progress: Any) -> None:
-    """Fit from the beginning."""
-    model.set_params(progress=progress, checkpoint=str(folder.checkpoints))
-    model.fit_data(source.data, source.counts, source.row_names, source.dim_names)
-    model.set_params(progress="auto", checkpoint=None)
 
 
 def _finish(

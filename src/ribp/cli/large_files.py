@@ -2,8 +2,8 @@
 
 A `.npy` file is read where it is. A Parquet file is written out as doubles once, beside the run,
 and read from there in every sweep; the copy goes when the run is done. Workers of a scheduler read
-the same path: it must be on a disk that they share. What `structured` keeps of every row is beside
-the run as well, or in the memory of workers.
+the same path: it must be on a disk that they share. What variational methods store of every row is
+beside the run as well, or in the memory of workers.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ribp.blocks import GROUP
 from ribp.cli.count_options import count_columns, counts_from
 from ribp.cli.data_file import no_such_column
 from ribp.cli.files import kind_of, open_check
 from ribp.cli.parquet_files import spool_parquet
 from ribp.counts import RowCounts
 from ribp.errors import InputError
+from ribp.rows.local import LocalStore
+from ribp.rows.source import FileSource, npy_source
+from ribp.rows.store import RowStore
 from ribp.running.estimate import BUDGET
-from ribp.scale.in_process import InProcess, Keeper
-from ribp.scale.shard import GROUP
-from ribp.scale.source import FileSource, npy_source
 from ribp.threads import memory, n_cores
 
 __all__ = ["Large", "as_bytes", "check_memory", "is_large", "open_large", "remove_copy", "rows_of"]
@@ -100,24 +101,20 @@ def rows_of(path: Path, folder: Path, counts: str | None) -> Large:
 
 
 @contextmanager
-def open_large(source: FileSource, scheduler: str | None, scratch: Path) -> Iterator[Keeper]:
-    """Give whoever has the rows: threads of this process, or workers of a scheduler.
+def open_large(source: FileSource, scheduler: str | None, scratch: Path) -> Iterator[RowStore]:
+    """Give the store of the rows: of this process, or on the workers of a scheduler.
 
-    What `structured` keeps of every row goes to a file without a name in the folder `scratch`.
+    What rows of a file have beside Z goes to a file without a name in the folder `scratch`.
     """
     if scheduler is None:
-        here = InProcess(source, scratch=scratch)
-        try:
-            yield here
-        finally:
-            here.close()
+        yield LocalStore(source, scratch=scratch)
         return
-    from ribp.scale.cluster import connect
-    from ribp.scale.dask_runner import DaskKeeper
+    from ribp.rows.cluster import connect
+    from ribp.rows.dask_store import DaskStore
 
     client: Any = connect(scheduler)
     try:
-        yield DaskKeeper.of_source(source, client)
+        yield DaskStore.of_source(source, client)
     finally:
         client.close()
 

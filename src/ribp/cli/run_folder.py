@@ -26,16 +26,15 @@ from ribp.cli.count_options import count_columns, counts_from
 from ribp.cli.files import read_data
 from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
+from ribp.files import read_arrays, read_described, write_atomically, write_described
 from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.door import as_data
-from ribp.running.checkpoint import Checkpoint, digest
-from ribp.running.files import read_arrays, read_described, write_atomically, write_described
-from ribp.scale.in_process import InProcess
-from ribp.scale.source import ArraySource
+from ribp.rows.local import in_memory
+from ribp.running.checkpoint import Checkpoint
 
 __all__ = ["RunFolder", "Source", "read_source"]
 
-SCHEMA = 2
+SCHEMA = 3
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"
 
@@ -145,7 +144,8 @@ class RunFolder:
                 self.path / "config.json", "asks for settings that ribp does not know", "Fit again."
             ) from None
         checkpoint = Checkpoint(self.checkpoints)
-        if checkpoint.exists() and checkpoint.settings().get("data") != _digest(found, asked):
+        known = checkpoint.settings().get("data") if checkpoint.exists() else None
+        if known is not None and known != in_memory(found.data).look().digest:
             raise StorageError(
                 Path(asked["path"]), f"has changed since the run in {self.path}", "Fit again."
             )
@@ -196,13 +196,6 @@ class RunFolder:
                 file.write(f"{_now()} {text}\n")
         except OSError:
             pass
-
-
-def _digest(found: Source, asked: dict[str, Any]) -> str:
-    """Return the fingerprint of data as the run took it: of all of them, or of their parts."""
-    if asked.get("large"):
-        return InProcess(ArraySource(found.values)).survey().digest
-    return digest(found.data)
 
 
 def _now() -> str:

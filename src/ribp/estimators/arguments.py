@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ribp import checks
+from ribp.checks import MOST_COUNT
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.moments import Moments
-from ribp.likelihoods.poisson import MOST_COUNT
 from ribp.likelihoods.units import Units
 
 __all__ = [

@@ -15,9 +15,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ribp import checks
-from ribp.background_choice import with_background
 from ribp.checks import FloatArray
-from ribp.errors import FitWarning, InputError, Notice
+from ribp.errors import FitWarning, InputError
 from ribp.estimators.arguments import (
     Background,
     Learned,
@@ -28,21 +27,19 @@ from ribp.estimators.arguments import (
     likelihood,
 )
 from ribp.estimators.describe import describe, row_probs
-from ribp.fitting import fit
+from ribp.fitting import check, fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.base import Data, Rows
-from ribp.likelihoods.column_notices import column_notices, moment_notices
 from ribp.likelihoods.door import as_data
-from ribp.likelihoods.moments import Moments, moments
-from ribp.model import Model
+from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.results.settings import AnyModel
+from ribp.rows.column_notices import column_notices
+from ribp.rows.homes import is_large, open_store
+from ribp.rows.local import in_memory
+from ribp.rows.store import RowStore
 from ribp.running.progress import ProgressOption
-from ribp.running.samplers import sampler
-from ribp.scale import elsewhere
-from ribp.scale import fit as scale_fit
-from ribp.scale.in_process import Keeper, Survey
 
 __all__ = ["Features"]
 
@@ -70,68 +67,65 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     # Fitting
 
     def _fit(self, X: Any, counts: Counts) -> Self:
-        if elsewhere.is_elsewhere(X):
-            method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
-            if method in elsewhere.METHODS:
-                with elsewhere.keeper(X) as keeper:
-                    return self.fit_elsewhere(keeper, keeper.survey(), counts)
-            with elsewhere.mapped(X, method) as values:
-                self._set_columns(values.shape[1], None)
-                return self._run(as_data(values), counts, None)
+        if is_large(X):
+            with open_store(X) as store:
+                return self.fit_store(store, counts)
         data, names = self._data(X, reset=True)
-        return self._run(data, counts, names)
+        columns = getattr(self, "feature_names_in_", None)
+        return self.fit_store(in_memory(data), counts, names, columns)
 
-    def fit_elsewhere(
+    def check(
+        self, store: RowStore, counts: Counts = None, row_names: Sequence[str] | None = None
+    ) -> None:
+        """Raise an error if such data cannot be fitted so, before anything is done."""
+        model, method, _ = self._model_of(store, counts, row_names)
+        check(model, store, method, self._chooses)
+
+    def fit_store(
         self,
-        keeper: Keeper,
-        survey: Survey,
+        store: RowStore,
         counts: Counts = None,
+        row_names: Sequence[str] | None = None,
         dim_names: Sequence[str] | None = None,
     ) -> Self:
-        """Fit data that are with a `ribp.scale.in_process.Keeper`: "gibbs-rows", "structured"."""
-        self._set_columns(survey.shape[1], dim_names)
-        self._check_counts(counts, survey.shape, None)
-        model, grow = self._model(survey.shape[0], survey.moments, counts)
-        assert isinstance(model, Model)
-        self.result_ = scale_fit.fit(
+        """Fit data in a row store."""
+        model, method, grow = self._model_of(store, counts, row_names)
+        self._set_columns(store.shape[1], dim_names)
+        notices = column_notices(store, dim_names, row_names)
+        for notice in notices:
+            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
+        self.result_ = fit(
             model,
-            keeper,
-            survey,
-            self.method,
+            store,
+            method,
             grow=grow,
             choose=self._chooses,
             n_chains=self.n_chains,
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
+            n_jobs=self.n_jobs,
             progress=self.progress,
             checkpoint=self.checkpoint,
             seed=entropy(self.random_state),
+            row_names=row_names,
             dim_names=dim_names,
-            notices=moment_notices(survey.moments, dim_names),
+            notices=notices,
         )
-        return self._told()
+        self._describe()
+        for notice in self.result_.summary().warnings:
+            if notice not in notices:
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
+        return self
 
-    def check(
-        self, data: Data, counts: Counts = None, row_names: Sequence[str] | None = None
-    ) -> None:
-        """Raise an error if such data cannot be fitted so, before anything is done."""
-        chosen = checks.one_of("method", self.method, self._METHODS)
-        self._check_counts(counts, data.shape, row_names)
-        model, _ = self._model(data.shape[0], moments(data), counts)
-        sampler(
-            self._METHODS[chosen], with_background(model, True) if self._chooses else model
-        ).check(data)
-
-    def fit_data(
-        self,
-        data: Data,
-        counts: Counts = None,
-        row_names: Sequence[str] | None = None,
-        dim_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Fit data that have passed the door (`ribp.likelihoods.door.as_data`)."""
-        self._set_columns(data.values.shape[1], dim_names)
-        return self._run(data, counts, row_names)
+    def _model_of(
+        self, store: RowStore, counts: Counts, row_names: Sequence[str] | None
+    ) -> tuple[AnyModel, str, bool]:
+        """Return the model of some data, the method, and whether the model may grow."""
+        method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
+        self._check_counts(counts, store.shape, row_names)
+        model, grow = self._model(store.shape[0], store.look().moments, counts)
+        return model, method, grow
 
     def adopt(self, result: Result, dim_names: Sequence[str] | None = None) -> Self:
         """Take over a result, as if it had just been fitted."""
@@ -144,42 +138,6 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.n_features_in_ = n_dims
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-
-    def _run(self, data: Data, counts: Counts, row_names: Sequence[str] | None) -> Self:
-        chosen = checks.one_of("method", self.method, self._METHODS)
-        self._check_counts(counts, data.shape, row_names)
-        model, grow = self._model(data.shape[0], moments(data), counts)
-        names = getattr(self, "feature_names_in_", None)
-        notices = column_notices(data, names, row_names)
-        for notice in notices:
-            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
-                warnings.warn(notice.text, FitWarning, stacklevel=4)
-        self.result_ = fit(
-            model,
-            data,
-            self._METHODS[chosen],
-            grow=grow,
-            choose=self._chooses,
-            n_chains=self.n_chains,
-            n_warmup=self.n_warmup,
-            n_draws=self.n_draws,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
-            seed=entropy(self.random_state),
-            row_names=row_names,
-            dim_names=names,
-            notices=notices,
-        )
-        return self._told(notices)
-
-    def _told(self, known: Sequence[Notice] = ()) -> Self:
-        """Describe what was found, and say what is wrong with it that is not yet known."""
-        self._describe()
-        for notice in self.result_.summary().warnings:
-            if notice not in known:
-                warnings.warn(notice.text, FitWarning, stacklevel=4)
-        return self
 
     @abstractmethod
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:

@@ -18,6 +18,7 @@ from ribp.errors import InputError
 from ribp.likelihoods.rows_kept import RowPrior, Work
 
 __all__ = [
+    "ALL_SEEN",
     "BoolArray",
     "Data",
     "Likelihood",
@@ -34,7 +35,8 @@ __all__ = [
 
 BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.int8]
-_ALL_SEEN = np.ones((0, 0), dtype=np.bool_)
+ALL_SEEN = np.ones((0, 0), dtype=np.bool_)
+"""The mask of data of which nothing is missing."""
 
 
 class Data(NamedTuple):
@@ -67,7 +69,7 @@ class Data(NamedTuple):
 
 def complete(values: FloatArray) -> Data:
     """Return data of which nothing is missing."""
-    return Data(values, _ALL_SEEN)
+    return Data(values, ALL_SEEN)
 
 
 def with_missing(values: FloatArray) -> Data:
@@ -83,13 +85,13 @@ def in_use(rows: Rows) -> BoolArray:
     return np.asarray(rows.any(axis=0))
 
 
-def check_known(known: tuple[tuple[float, ...], ...], data: Data) -> None:
+def check_known(known: tuple[tuple[float, ...], ...], n_dims: int) -> None:
     """Raise an `InputError` unless known features have the columns of the data."""
-    wrong = [row for row in known if len(row) != data.values.shape[1]]
+    wrong = [row for row in known if len(row) != n_dims]
     if wrong:
         raise InputError(
             "fixed_components",
-            f"must have the {data.values.shape[1]} columns of X",
+            f"must have the {n_dims} columns of X",
             f"{len(wrong[0])} columns",
             "Pass features of the same columns as the data.",
         )
@@ -195,8 +197,19 @@ class Likelihood(Protocol[P]):
     def row_log_volume(self, data: Data) -> FloatArray:
         """Return what log densities of rows lose in the units of the user, shape (rows,)."""
 
-    def check(self, data: Data) -> None:
-        """Raise an `InputError` if no parameters could give these data."""
+    @property
+    def parameters_type(self) -> type:
+        """The NamedTuple of its parameters."""
+
+    @property
+    def empty_rows_are_zero(self) -> bool:
+        """Whether a row without features and background can only be zero."""
+
+    def check(self, n_dims: int, not_a_count: tuple[int, int, float] | None) -> None:
+        """Raise an `InputError` if no parameters could give data with so many columns.
+
+        `not_a_count`: row, column and value of an entry that is no count, if there is one.
+        """
 
     def first_guess(self, data: Data, n_features: int) -> P:
         """Return parameters of the size of the data, to start from."""
@@ -210,23 +223,11 @@ class Likelihood(Protocol[P]):
     def draw_data(self, rng: np.random.Generator, rows: Rows, parameters: P) -> FloatArray:
         """Draw complete data given rows and parameters."""
 
-    def sweep_rows(
-        self,
-        seed: np.uint64,
-        number: int,
-        data: Data,
-        rows: Rows,
-        parameters: P,
-        laws: RowLaws,
-        n_threads: int = 1,
-    ) -> tuple[Rows, Any]:
-        """Return new rows given the parameters, and what `sums` can use of the sweep."""
-
     def row_work(self, seed: np.uint64, number: int, parameters: P, prior: RowPrior) -> Work[Any]:
-        """Return what a sweep does to a block of rows, here or elsewhere."""
+        """Return what a sweep does to a block of rows."""
 
-    def sums(self, data: Data, rows: Rows) -> Any:
-        """Return what `draw` and `log_weight` need of data and rows, or None: see `update`."""
+    def sums(self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P) -> Any:
+        """Return what `draw` and `log_weight` need of data and rows; part of it may be drawn."""
 
     def swept_sums(self, swept: Any, used: BoolArray) -> Any:
         """Return the same from what a sweep has added up, and which features are in use."""
@@ -247,10 +248,8 @@ class Likelihood(Protocol[P]):
     def summable(self) -> bool:
         """Whether sums that were made before parameters were drawn tell all of the log joint."""
 
-    def update(
-        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P, sums: Any = None
-    ) -> P:
-        """Draw new parameters given data and rows; `sums` are made if they are not given."""
+    def update(self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P) -> P:
+        """Draw new parameters given data and rows."""
 
-    def log_joint(self, data: Data, rows: Rows, parameters: P, sums: Any = None) -> float:
+    def log_joint(self, data: Data, rows: Rows, parameters: P) -> float:
         """Return log p(X, parameters | Z), features integrated out where that is possible."""

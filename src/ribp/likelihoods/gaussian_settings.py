@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -67,14 +67,17 @@ class GaussianSettings:
     known: tuple[tuple[float, ...], ...] = ()
     units: Units | None = None
 
-    def check(self, data: Data) -> None:
+    parameters_type: ClassVar[type] = GaussianParameters
+    empty_rows_are_zero: ClassVar[bool] = False
+
+    def check(self, n_dims: int, not_a_count: object = None) -> None:
         """Any finite data will do that have as many columns as known features, and units."""
-        check_known(self.known, data)
-        if self.units is not None and len(self.units.spread) != data.shape[1]:
+        check_known(self.known, n_dims)
+        if self.units is not None and len(self.units.spread) != n_dims:
             raise InputError(
                 "X",
                 f"must have the {len(self.units.spread)} columns of the fit",
-                f"{data.shape[1]} columns",
+                f"{n_dims} columns",
                 "Pass the same columns in the same order.",
             )
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kernels.missing import add_missing_pairs
-from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows, in_use, put_known
+from ribp.likelihoods.base import BoolArray, Data, Rows, in_use, put_known
 from ribp.likelihoods.gaussian_settings import (
     BACKGROUND_WIDTH,
     GaussianParameters,
@@ -44,8 +44,6 @@ from ribp.likelihoods.rows_kept import (
     RowPrior,
     Work,
     gaussian_work,
-    in_blocks,
-    law_sizes,
 )
 from ribp.likelihoods.units import ROUNDING
 
@@ -172,22 +170,6 @@ class LinearGaussian(GaussianSettings):
 
     # Rows and parameters given data
 
-    def sweep_rows(
-        self,
-        seed: np.uint64,
-        number: int,
-        data: Data,
-        rows: Rows,
-        parameters: GaussianParameters,
-        laws: RowLaws,
-        n_threads: int = 1,
-    ) -> tuple[Rows, GaussianSums]:
-        """Return new rows given the features, and their sums."""
-        sizes = law_sizes(laws.which, len(laws.tables))
-        prior = RowPrior(laws.log_odds, laws.tables, laws.whole, sizes)
-        work = self.row_work(seed, number, parameters, prior)
-        return in_blocks(work, data, laws.which, rows, n_threads)
-
     def row_work(
         self, seed: np.uint64, number: int, parameters: GaussianParameters, prior: RowPrior
     ) -> Work[GaussianSums]:
@@ -198,15 +180,10 @@ class LinearGaussian(GaussianSettings):
         )
 
     def update(
-        self,
-        rng: np.random.Generator,
-        data: Data,
-        rows: Rows,
-        parameters: GaussianParameters,
-        sums: Sums | None = None,
+        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: GaussianParameters
     ) -> GaussianParameters:
         """Draw features, noise and feature scale given the observed entries."""
-        return self.draw(rng, parameters, self.sums(data, rows) if sums is None else sums)
+        return self.draw(rng, parameters, self.sums(rng, data, rows, parameters))
 
     def draw(
         self, rng: np.random.Generator, parameters: GaussianParameters, sums: Sums
@@ -216,8 +193,12 @@ class LinearGaussian(GaussianSettings):
         fresh = self._draw_scales(rng, sums, features, parameters)
         return self._with_features(rng, fresh, features, sums.used)
 
-    def sums(self, data: Data, rows: Rows) -> Sums:
+    def sums(self, rng: object, data: Data, rows: Rows, parameters: object) -> Sums:
         """Return sums over rows for the features in use, and the background as the last."""
+        return self.data_sums(data, rows)
+
+    def data_sums(self, data: Data, rows: Rows) -> Sums:
+        """Return the same: nothing of it is drawn, or depends on parameters."""
         used = in_use(rows)
         z = self.with_background(rows[:, used])
         squares = np.einsum("nd,nd->d", data.values, data.values)
@@ -331,15 +312,9 @@ class LinearGaussian(GaussianSettings):
 
     # Weighing
 
-    def log_joint(
-        self,
-        data: Data,
-        rows: Rows,
-        parameters: GaussianParameters,
-        sums: Sums | None = None,
-    ) -> float:
+    def log_joint(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
         """Return log p(X_observed, scales | Z), the features integrated out."""
-        return self.log_weight(parameters, self.sums(data, rows) if sums is None else sums)
+        return self.log_weight(parameters, self.data_sums(data, rows))
 
     def log_weight(self, parameters: GaussianParameters, sums: Sums) -> float:
         """Return the same from the sums."""
@@ -358,7 +333,7 @@ class LinearGaussian(GaussianSettings):
         observed, its log density is
         -N/2 log(2 pi s^2) - log det(t^2 P)/2 - (|x|^2 - x'Z P^{-1} Z'x)/(2 s^2).
         """
-        return self._log_marginal(self.sums(data, rows), parameters)
+        return self._log_marginal(self.data_sums(data, rows), parameters)
 
     def _log_marginal(self, given: Sums, parameters: GaussianParameters) -> float:
         root, half = self._posterior(given, parameters)

@@ -1,7 +1,7 @@
 """Number, mean and variance of what was seen in each column, added up block by block.
 
 Two passes: the means, then squares around them. Sums over blocks are those of
-`ribp.likelihoods.blocks`, so that the answer is the same, bit for bit, wherever the blocks are:
+`ribp.blocks`, so that the answer is the same, bit for bit, wherever the blocks are:
 `totals` and `squares` are what each of them says.
 """
 
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data
-from ribp.likelihoods.blocks import sum_blocks
 
 __all__ = ["MANY", "Moments", "Totals", "moments", "squares", "totals"]
 

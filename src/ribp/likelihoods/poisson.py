@@ -15,24 +15,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.likelihoods.base import (
     BoolArray,
     Data,
-    RowLaws,
     Rows,
     Unitless,
     check_known,
     in_use,
     put_known,
 )
-from ribp.likelihoods.blocks import sum_blocks
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.rows_kept import (
     PoissonSums,
@@ -40,14 +39,11 @@ from ribp.likelihoods.rows_kept import (
     Work,
     poisson_work,
     split_poisson,
-    sweep_poisson,
 )
 from ribp.rng import kernel_seed
 
-__all__ = ["MOST_COUNT", "PoissonCounts", "PoissonParameters"]
+__all__ = ["PoissonCounts", "PoissonParameters"]
 
-MOST_COUNT = 2.0**53
-"""The largest count: doubles do not hold all whole numbers beyond it."""
 _LEAST = 1e-300  # a rate is never zero
 _MEAN_SHAPE = 2.0
 
@@ -95,19 +91,20 @@ class PoissonCounts(Unitless):
     prior_mean: float = 1.0
     known: tuple[tuple[float, ...], ...] = ()
 
-    def check(self, data: Data) -> None:
+    parameters_type: ClassVar[type] = PoissonParameters
+    empty_rows_are_zero: ClassVar[bool] = True
+
+    def check(self, n_dims: int, not_a_count: tuple[int, int, float] | None) -> None:
         """Raise an `InputError` unless all entries are whole numbers from 0 to 2**53."""
-        x = data.values
-        wrong = np.argwhere((x < 0) | (x > MOST_COUNT) | (x != np.floor(x)))
-        if len(wrong):
-            row, column = (int(i) for i in wrong[0])
+        if not_a_count is not None:
+            row, column, value = not_a_count
             raise InputError(
                 "X",
                 "must hold counts (0, 1, 2, ..., at most 2**53) under the Poisson likelihood",
-                f"{x[row, column]} in row {row}, column {column}",
+                f"{value} in row {row}, column {column}",
                 'Correct the entry, or use likelihood="gaussian".',
             )
-        check_known(self.known, data)
+        check_known(self.known, n_dims)
         if self.known and not np.array(self.known).min() > 0:
             raise InputError(
                 "fixed_components",
@@ -160,50 +157,30 @@ class PoissonCounts(Unitless):
 
     # Rows and parameters given data
 
-    def sweep_rows(
-        self,
-        seed: np.uint64,
-        number: int,
-        data: Data,
-        rows: Rows,
-        parameters: PoissonParameters,
-        laws: RowLaws,
-        n_threads: int = 1,
-    ) -> tuple[Rows, PoissonSums]:
-        """Return new rows given the features, and how the counts split."""
-        return sweep_poisson(
-            seed, number, *data, rows, parameters.features, parameters.background,
-            laws.log_odds, laws.tables, laws.which, laws.whole, n_threads=n_threads,
-        )  # fmt: skip
-
     def row_work(
         self, seed: np.uint64, number: int, parameters: PoissonParameters, prior: RowPrior
     ) -> Work[PoissonSums]:
         """Return what a sweep does to a block of rows."""
         return poisson_work(seed, number, parameters.features, parameters.background, prior)
 
-    def sums(self, data: Data, rows: Rows) -> None:
-        """Return nothing: how counts split is drawn, by a sweep or an update."""
+    def sums(
+        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: PoissonParameters
+    ) -> SplitCounts:
+        """Draw how counts split."""
+        split = split_poisson(
+            kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
+        )
+        return SplitCounts(split, in_use(rows))
 
     def swept_sums(self, swept: PoissonSums, used: BoolArray) -> SplitCounts:
         """Return how a sweep has split the counts."""
         return SplitCounts(swept, used)
 
     def update(
-        self,
-        rng: np.random.Generator,
-        data: Data,
-        rows: Rows,
-        parameters: PoissonParameters,
-        sums: SplitCounts | None = None,
+        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: PoissonParameters
     ) -> PoissonParameters:
-        """Draw features and their mean; counts are split first if no sweep has done it."""
-        if sums is None:
-            split = split_poisson(
-                kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
-            )
-            sums = SplitCounts(split, in_use(rows))
-        return self.draw(rng, parameters, sums)
+        """Draw how counts split, then features and their mean."""
+        return self.draw(rng, parameters, self.sums(rng, data, rows, parameters))
 
     def draw(
         self, rng: np.random.Generator, parameters: PoissonParameters, sums: SplitCounts
@@ -235,21 +212,13 @@ class PoissonCounts(Unitless):
 
     summable = False
 
-    def log_joint(
-        self,
-        data: Data,
-        rows: Rows,
-        parameters: PoissonParameters,
-        sums: SplitCounts | None = None,
-    ) -> float:
+    def log_joint(self, data: Data, rows: Rows, parameters: PoissonParameters) -> float:
         """Return log p(X, A, m | Z), features that no row has integrated out, m as log m."""
 
         def work(at: slice) -> float:
             return self.log_terms(data.rows(at), rows[at], parameters)
 
-        terms = sum_blocks(work, len(rows), 1, 0.0)
-        used = in_use(rows) if sums is None else sums.used
-        return terms + self._log_prior(parameters, used)
+        return sum_blocks(work, len(rows), 1, 0.0) + self._log_prior(parameters, in_use(rows))
 
     def log_weight(self, parameters: PoissonParameters, sums: SplitCounts) -> float:
         """Return log p(A, m | Z): the rest is `log_terms`."""

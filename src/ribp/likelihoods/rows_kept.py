@@ -1,9 +1,9 @@
 """Rows given the features, a sweep over all of them: Gaussian and Poisson data.
 
 Given features and weights rows are independent, so they are updated in blocks of a fixed number of
-rows, on one thread or several, here or elsewhere: `gaussian_work` and `poisson_work` return what is
-done to a block. Random numbers belong to a row's number and sums over rows are added up as
-`ribp.likelihoods.blocks` says: the result is the same, bit for bit, however rows are spread.
+rows: `gaussian_work` and `poisson_work` return what is done to a block. Random numbers belong to a
+row's number and sums over rows are added up as `ribp.blocks` says: the result is the same, bit for
+bit, wherever the rows are.
 
 Row n has the prior exp(tables[which[n], |z|] + theta.z), tables[., k] = log f(k) - log e_k. A sweep
 flips every feature in order (left out for laws without two neighbouring counts), moves every one
@@ -14,34 +14,29 @@ whose counts have a gap is never left on either side of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import rows_kept as gaussian
 from ribp.kernels import rows_poisson as poisson
 from ribp.kernels.missing import add_missing_pairs
-from ribp.likelihoods.blocks import BLOCK, sum_blocks
 from ribp.symmetric import log_esp
 from ribp.threads import own_memory
 
 __all__ = [
-    "BLOCK",
     "GaussianSums",
     "PoissonSums",
     "RowPrior",
     "Work",
     "gaussian_sums",
     "gaussian_work",
-    "in_blocks",
-    "law_sizes",
     "needs_whole_rows",
     "poisson_work",
     "split_poisson",
-    "sweep_gaussian",
-    "sweep_poisson",
 ]
 
 Rows = NDArray[np.int8]
@@ -106,7 +101,21 @@ def gaussian_work(
     flips: bool = True,
     relocations: bool = True,
 ) -> Work[GaussianSums]:
-    """Return what a sweep does to a block of rows; see `sweep_gaussian`."""
+    """Return what a sweep does to a block of rows, x_n ~ N(offset + z_n A, diag(s^2)).
+
+    Parameters
+    ----------
+    seed, number
+        The key of all random numbers, with the number of the row.
+    features, offset, noise_scale
+        A, what every row has, and s.
+    prior
+        Of rows.
+    background
+        Whether sums have a last feature that every row has.
+    flips, relocations
+        Which moves are made.
+    """
     laws = _Laws.of(prior, flips, relocations)
     linear = _Linear.of(features, noise_scale**2, laws)
 
@@ -150,7 +159,11 @@ def poisson_work(
     flips: bool = True,
     relocations: bool = True,
 ) -> Work[PoissonSums]:
-    """Return what a sweep does to a block of rows; see `sweep_poisson`."""
+    """Return what a sweep does to a block of rows, x_nd ~ Poisson(offset_d + sum_i z_ni A_id).
+
+    Arguments as in `gaussian_work`; A > 0, offset >= 0, and X holds whole numbers as floats. Whole
+    rows are proposed as if the data were Gaussian with the variance of an average row.
+    """
     laws = _Laws.of(prior, flips, relocations)
     mean_rate = offset + laws.moments[0] * features.sum(axis=0)
     linear = _Linear.of(features, np.maximum(mean_rate, 1e-100), laws)
@@ -195,77 +208,6 @@ def _no_counts(dims: int, features: int) -> PoissonSums:
     return PoissonSums(*(np.zeros(shape) for shape in shapes))
 
 
-def sweep_gaussian(
-    seed: np.uint64,
-    number: int,
-    data: FloatArray,
-    observed: Mask,
-    rows: Rows,
-    features: FloatArray,
-    offset: FloatArray,
-    noise_scale: FloatArray,
-    theta: FloatArray,
-    tables: FloatArray,
-    which: IntArray,
-    whole: Mask,
-    *,
-    background: bool = False,
-    flips: bool = True,
-    relocations: bool = True,
-    n_threads: int = 1,
-) -> tuple[Rows, GaussianSums]:
-    """Return new rows of x_n ~ N(offset + z_n A, diag(s^2)), and their sums.
-
-    Parameters
-    ----------
-    seed, number
-        The key of all random numbers, with the number of the row.
-    data, observed
-        X, and which of its entries are observed: shape (0, 0) if all. Missing entries are
-        integrated out; rows do not depend on their values, and sums want them to be zero.
-    rows, features, offset, noise_scale
-        Z, A, what every row has, and s.
-    theta, tables, which, whole
-        Log-odds, prior tables of the laws, the law of each row, and the laws whose rows are also
-        proposed as a whole.
-    background
-        Whether sums have a last feature that every row has.
-    """
-    prior = RowPrior(theta, tables, whole, law_sizes(which, len(tables)))
-    work = gaussian_work(
-        seed, number, features, offset, noise_scale, prior, background=background, flips=flips,
-        relocations=relocations,
-    )  # fmt: skip
-    return in_blocks(work, _Arrays(data, observed), which, rows, n_threads)
-
-
-def sweep_poisson(
-    seed: np.uint64,
-    number: int,
-    data: FloatArray,
-    observed: Mask,
-    rows: Rows,
-    features: FloatArray,
-    offset: FloatArray,
-    theta: FloatArray,
-    tables: FloatArray,
-    which: IntArray,
-    whole: Mask,
-    *,
-    flips: bool = True,
-    relocations: bool = True,
-    n_threads: int = 1,
-) -> tuple[Rows, PoissonSums]:
-    """Return new rows of x_nd ~ Poisson(offset_d + sum_i z_ni A_id), and how their counts split.
-
-    Arguments as in `sweep_gaussian`; A > 0, offset >= 0, and X holds whole numbers as floats.
-    Whole rows are proposed as if the data were Gaussian with the variance of an average row.
-    """
-    prior = RowPrior(theta, tables, whole, law_sizes(which, len(tables)))
-    work = poisson_work(seed, number, features, offset, prior, flips=flips, relocations=relocations)
-    return in_blocks(work, _Arrays(data, observed), which, rows, n_threads)
-
-
 def split_poisson(
     seed: np.uint64,
     number: int,
@@ -285,41 +227,6 @@ def split_poisson(
         return _split(seed, number, at.start, data[at], seen, rows[at], loadings, offset)
 
     return sum_blocks(work, len(rows), n_threads, _no_counts(data.shape[1], len(features)))
-
-
-class SomeRows(Protocol):
-    """Data of which rows are taken in standard units, as a `Data` has them."""
-
-    def rows(self, at: slice) -> tuple[FloatArray, Mask]:
-        """Return values and what of them is observed."""
-
-
-class _Arrays(NamedTuple):
-    values: FloatArray
-    observed: Mask
-
-    def rows(self, at: slice) -> tuple[FloatArray, Mask]:
-        return self.values[at], self.observed[at] if self.observed.size else self.observed
-
-
-def in_blocks(
-    work: Work[T], data: SomeRows, which: IntArray, rows: Rows, n_threads: int
-) -> tuple[Rows, T]:
-    """Return new rows and their sums, block by block."""
-    new = rows.copy()
-
-    def block(at: slice) -> T:
-        return work(at.start, *data.rows(at), which[at], new[at])
-
-    nothing = block(slice(0, 0)) if len(rows) == 0 else None
-    total = sum_blocks(block, len(rows), n_threads, nothing)
-    assert total is not None
-    return new, total
-
-
-def law_sizes(which: IntArray, n_laws: int) -> IntArray:
-    """Return how many rows have each law."""
-    return np.bincount(which, minlength=n_laws)
 
 
 def needs_whole_rows(tables: FloatArray) -> Mask:

@@ -25,6 +25,7 @@ from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import rows_buffet
 from ribp.model import State
 from ribp.rng import kernel_seed
+from ribp.weights.hyper_prior import log_mass_density
 
 __all__ = ["Buffet", "annealed", "grown"]
 
@@ -53,7 +54,7 @@ class Buffet(NamedTuple):
         """Return log p(X, Z, log alpha, scales), Z up to the order of its columns."""
         value = rows_buffet.log_prior(state.rows, state.mass, self.concentration)
         if self.mass is None:
-            value += float(np.log(state.mass)) - state.mass
+            value += log_mass_density(state.mass)
         return value + self.likelihood.log_joint(data, state.rows, state.parameters)
 
     def state(

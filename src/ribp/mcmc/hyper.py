@@ -29,9 +29,10 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.mcmc.slice_sampling import slice_step
-from ribp.mcmc.weights import row_log_density
 from ribp.model import Model
-from ribp.weight_priors import WeightPrior
+from ribp.weights import WeightPrior
+from ribp.weights.density import row_log_density
+from ribp.weights.hyper_prior import log_concentration_density, log_mass_density
 
 __all__ = [
     "Hyper",
@@ -153,7 +154,7 @@ def _log_joint(
     """Return log p(theta, log alpha, log c), up to a constant."""
     if mass >= prior.n_features:
         return -math.inf
-    value = math.log(mass) - mass + 2.0 * (math.log(concentration) - concentration)
+    value = log_mass_density(mass) + log_concentration_density(concentration)
     return value + _with(prior, mass, concentration).log_density(log_odds)
 
 

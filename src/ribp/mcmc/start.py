@@ -138,7 +138,7 @@ def scored_start(
     best: ScoredStart | None = None
     kinds = cycle(_kinds(model, schedule))
     integrated = isinstance(model.likelihood, LinearGaussian) and not model.likelihood.known
-    update = gibbs.update if integrated else gibbs_rows.update
+    update = gibbs.update if integrated else gibbs_rows.update_in_memory
     for kind, done in zip(kinds, range(n_starts), strict=False):
         here = partial(tick, done, n_starts)
         state, seed = kind(rng, model, data, schedule, here), kernel_seed(rng)
@@ -447,4 +447,4 @@ def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) ->
         mean_log_probs(model.counts, model.n_features),
         parameters,
     )
-    return gibbs.finish(rng, state, model, data)[0]._replace(number=0)
+    return gibbs.finish_in_memory(rng, state, model, data)[0]._replace(number=0)

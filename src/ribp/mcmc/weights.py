@@ -17,7 +17,7 @@ M^{-1} costs O(I).
 
 **Rare features**, those with (sum of their m)^2 <= sum(m), lowest m first, by an independence
 step: given the others they hardly see each other, so that the prior can propose them all at once
-(`ribp.weight_priors.base`). The long left tail of features that no row has is left in one step, and
+(`ribp.weights.base`). The long left tail of features that no row has is left in one step, and
 so is the least atom of a size-ordered prior, where its density has an edge. With few rows they are
 proposed in up to four blocks, since there they do see each other.
 
@@ -38,13 +38,13 @@ from ribp.checks import FloatArray, IntArray
 from ribp.kernels import symmetric
 from ribp.mcmc.slice_sampling import slice_step
 from ribp.measures.variates import beta_log_odds_variates
-from ribp.weight_priors import Pull, WeakLimitPrior, WeightPrior
+from ribp.weights import Pull, WeakLimitPrior, WeightPrior
+from ribp.weights.density import row_gradient, row_log_density
 
 __all__ = [
     "WeightInfo",
     "independence_log_ratio",
     "independence_step",
-    "row_log_density",
     "update",
 ]
 
@@ -62,13 +62,6 @@ class WeightInfo(NamedTuple):
     n_gradients: int
 
 
-def row_log_density(theta: FloatArray, column_sums: IntArray, histogram: IntArray) -> float:
-    """Return m . theta - sum_k N_k log e_k(exp theta)."""
-    top = int(np.flatnonzero(histogram).max(initial=0))
-    log_e = symmetric.log_esp(np.sort(theta)[::-1].copy(), top)
-    return float(column_sums @ theta - histogram[: top + 1] @ log_e)
-
-
 class _Target:
     """The log density of theta given column sums m and the histogram N of row counts."""
 
@@ -82,20 +75,12 @@ class _Target:
         self.n_gradients = 0
 
     def log_density(self, theta: FloatArray) -> float:
-        return float(self.sums @ theta - self.log_sets(theta)) + self.prior.log_density(theta)
-
-    def log_sets(self, theta: FloatArray) -> float:
-        """Return sum_k N_k log e_k."""
-        falling = np.sort(theta)[::-1].copy()
-        return float(self.histogram @ symmetric.log_esp(falling, self.histogram.size - 1))
+        return row_log_density(theta, self.sums, self.histogram) + self.prior.log_density(theta)
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         self.n_gradients += 1
-        order = np.argsort(-theta)
-        block = theta.size if theta.size * self.histogram.size < 10**6 else math.isqrt(theta.size)
-        expected = np.empty_like(theta)
-        expected[order] = symmetric.weighted_inclusion(theta[order], self.histogram, block)
-        return np.asarray(self.sums - expected + self.prior.gradient(theta))
+        slope = row_gradient(theta, self.sums, self.histogram)
+        return np.asarray(slope + self.prior.gradient(theta))
 
 
 class _Metric:

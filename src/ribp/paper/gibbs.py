@@ -34,7 +34,7 @@ def update(
         rng, data, state.rows, state.parameters, state.log_odds, state.count_log_probs,
         model.counts.index, printed=printed,
     )  # fmt: skip
-    return gibbs.finish(rng, state._replace(rows=rows), model, data)
+    return gibbs.finish_in_memory(rng, state._replace(rows=rows), model, data)
 
 
 def sweep_rows(

@@ -22,6 +22,8 @@ from scipy.special import expit
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood, LinearGaussian
 from ribp.likelihoods.base import RowLaws, Rows
+from ribp.likelihoods.rows_kept import RowPrior
+from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.new_rows import laws_given
 
@@ -57,8 +59,10 @@ def redrawn_rows(
         rows = _gaussian(rng, data, rows, parameters, laws)
     else:
         seed = rng.integers(2**63, dtype=np.uint64)
-        for number in range(2 * _SWEEPS):
-            rows, _ = likelihood.sweep_rows(seed, number, data, rows, parameters, laws)
+        sizes = np.bincount(which, minlength=len(laws.tables))
+        prior = RowPrior(laws.log_odds, laws.tables, laws.whole, sizes)
+        steps = tuple(Step(number, prior) for number in range(2 * _SWEEPS))
+        rows, _ = sweep_rows(Sweep(likelihood, seed, parameters, steps), data, which, rows)
     found = np.zeros((len(rows), real.size), np.int8)
     found[:, real] = rows
     return found

@@ -6,10 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from ribp.errors import StorageError
+from ribp.files import write_atomically
 from ribp.report.elements import Html, tag
 from ribp.report.fit import Fit
 from ribp.report.sections import SECTIONS, opening
-from ribp.running.files import write_atomically
 
 __all__ = ["page", "write_report"]
 

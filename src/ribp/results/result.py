@@ -37,6 +37,7 @@ from ribp.posterior.worth import gain_of
 from ribp.results import exchange, settings, store
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
+from ribp.rows.shard import not_a_count
 from ribp.threads import memory, n_cores
 
 __all__ = ["Result"]
@@ -271,7 +272,7 @@ class Result:
     ) -> tuple[NewRows, FloatArray, IntArray]:
         """Return rows given the draws, and their laws."""
         draws, likelihood = self.draws(max_draws), self.model.likelihood
-        likelihood.check(data)
+        likelihood.check(data.shape[1], not_a_count(data.values))
         tables, which = laws_of_rows(self._counts, draws, counts, len(data.values))
         found = weigh_rows(draws, likelihood, data, which, tables, n_jobs=n_cores(), **options)
         return found, tables, which

@@ -24,7 +24,7 @@ from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.units import Units
 from ribp.model import Model
-from ribp.weight_priors import WEIGHT_PRIORS
+from ribp.weights import WEIGHT_PRIORS
 
 __all__ = [
     "LIKELIHOODS",

@@ -24,8 +24,11 @@ from ribp.mcmc import augmented, rows_buffet
 from ribp.mcmc.augmented import AugmentedState
 from ribp.mcmc.start import Tick, no_tick
 from ribp.measures.variates import beta_log_odds_variates
-from ribp.model import Model, State
+from ribp.model import Model, State, Tally
+from ribp.rows.store import RowStore
+from ribp.running.memory_samplers import InMemory, tally
 from ribp.running.restore import Arrays, restored
+from ribp.weights.hyper_prior import log_mass_density
 
 __all__ = ["Augmented", "AugmentedChain"]
 
@@ -39,15 +42,15 @@ class AugmentedChain(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Augmented:
+class Augmented(InMemory):
     """Rows with the rows that rejection would have discarded; no truncation, small problems."""
 
     model: Model
-    learns_counts: bool = False
+    method = "augmented"
 
-    def check(self, data: Data) -> None:
+    def check(self, store: RowStore) -> None:
         """Raise an `InputError` if these data cannot be, or discards will be too many."""
-        self.model.check(data)
+        self.model.check(store)
         model, limit = self.model, augmented.MAX_DISCARDS
         if model.concentration is None:
             raise InputError(
@@ -67,23 +70,23 @@ class Augmented:
                 'Set a mass near the usual count, or use method="gibbs".',
             )
 
-    def begin(self, rng: np.random.Generator, data: Data, tick: Tick) -> AugmentedChain:
+    def begin(self, rng: np.random.Generator, rows: Data, tick: Tick) -> AugmentedChain:
         """Return a draw of the prior, its scales of the size of the data."""
         tick(0, 1)
         model = self.model
         state = augmented.draw_prior(rng, model.counts, model.mass, self._concentration)
-        parameters = model.likelihood.first_guess(data, in_use(state.rows).sum())
+        parameters = model.likelihood.first_guess(rows, in_use(state.rows).sum())
         return AugmentedChain(state, parameters, np.zeros(len(parameters.features)))
 
-    def trial(self, rng: np.random.Generator, data: Data) -> AugmentedChain:
+    def trial(self, rng: np.random.Generator, rows: Data) -> AugmentedChain:
         """Return a draw of the prior."""
-        return self.begin(rng, data, no_tick)
+        return self.begin(rng, rows, no_tick)
 
     def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: AugmentedChain, data: Data
-    ) -> tuple[AugmentedChain, float]:
-        """Return the next state and its log joint."""
-        model, likelihood = self.model, self._likelihood
+        self, rng: np.random.Generator, seed: np.uint64, state: AugmentedChain, rows: Data
+    ) -> tuple[AugmentedChain, float, Tally]:
+        """Return the next state, its log joint, and the tally of its rows."""
+        data, model, likelihood = rows, self.model, self._likelihood
 
         def log_likelihood(rows: NDArray[np.int8]) -> float:
             return likelihood.log_marginal(data, rows, state.parameters)
@@ -93,15 +96,15 @@ class Augmented:
             learn_mass=model.mass is None,
         )  # fmt: skip
         used = in_use(buffet.rows)
-        rows = np.ascontiguousarray(buffet.rows[:, used])
-        sums = likelihood.sums(data, rows)
-        parameters = likelihood.update(rng, data, rows, state.parameters, sums)
+        z = np.ascontiguousarray(buffet.rows[:, used])
+        sums = likelihood.data_sums(data, z)
+        parameters = likelihood.draw(rng, state.parameters, sums)
         holders, total = self._holders(buffet)
         log_odds = beta_log_odds_variates(
-            rng, holders[used], self._concentration + total - holders[used], rows.shape[1]
+            rng, holders[used], self._concentration + total - holders[used], z.shape[1]
         )
-        weight = likelihood.log_joint(data, rows, parameters, sums) + self._log_prior(buffet)
-        return AugmentedChain(buffet, parameters, log_odds), weight
+        weight = likelihood.log_weight(parameters, sums) + self._log_prior(buffet)
+        return AugmentedChain(buffet, parameters, log_odds), weight, tally(z)
 
     @property
     def _concentration(self) -> float:
@@ -128,7 +131,7 @@ class Augmented:
         ones, counts = buffet.rows.sum(axis=1), self.model.counts
         value += float(counts.log_probs(int(ones.max(initial=0)))[counts.index, ones].sum())
         if self.model.mass is None:
-            value += math.log(buffet.mass) - buffet.mass
+            value += log_mass_density(buffet.mass)
         return value
 
     def shown(self, state: AugmentedChain) -> State:

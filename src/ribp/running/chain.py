@@ -7,14 +7,16 @@ its state, so that a chain that is read back goes on as if it had never stopped,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ribp.draws import ChainDraws, Recordable, record, record_features, record_warmup
-from ribp.likelihoods.base import Data
+from ribp.draws import ChainDraws, record, record_features
 from ribp.mcmc.start import Tick
 from ribp.rng import kernel_seed
+from ribp.rows.store import RowStore
+from ribp.rows.tables import SavedTable
 from ribp.running.samplers import Sampler
 
 __all__ = ["Chain", "Plan", "new_chains"]
@@ -54,6 +56,10 @@ class Chain:
     rng: np.random.Generator
     seed: np.uint64 | None = None
     state: Any = None
+    rows: Any = None
+    """What it works on; None until it runs."""
+    saved_rows: Path | None = None
+    """The file with what its rows have, if it was read from a checkpoint and did not run yet."""
     log_joint: float = float("nan")
     draws: ChainDraws = field(default_factory=lambda: ChainDraws([], [], []))
 
@@ -68,35 +74,38 @@ class Chain:
         last = self.draws.posterior or self.draws.warmup
         return last[-1]["active_features"] if last else 0
 
-    def stored(self) -> Any:
-        """Return the state as a checkpoint keeps it."""
-        return self.state
+    def begin(self, sampler: Sampler, store: RowStore, tick: Tick) -> None:
+        """Search for a first state, or put rows back where they were."""
+        self.rows = sampler.rows(store)
+        if self.state is None:
+            self.state = sampler.begin(self.rng, self.rows, tick)
+            self.seed = kernel_seed(self.rng)
+        elif self.saved_rows is not None:
+            self.rows.load(SavedTable(self.saved_rows, (store.shape[0], self.rows.layout.width)))
+            self.saved_rows = None
 
-    def begin(self, sampler: Sampler, data: Data, tick: Tick) -> None:
-        """Search for a first state."""
-        self.state = sampler.begin(self.rng, data, tick)
-        self.seed = kernel_seed(self.rng)
-
-    def reported(self, sampler: Sampler, log_joint: float) -> tuple[Recordable, float]:
-        """Return what is shown of the state, and its log joint, in the units of the user."""
-        likelihood = sampler.model.likelihood
-        shown: Any = sampler.shown(self.state)  # a NamedTuple
-        shown = shown._replace(parameters=likelihood.reported(shown.parameters))
-        return shown, log_joint - likelihood.log_volume
-
-    def sweep(self, sampler: Sampler, data: Data, plan: Plan) -> None:
+    def sweep(self, sampler: Sampler, plan: Plan) -> None:
         """Make a sweep and record it."""
         assert self.seed is not None
-        self.state, log_joint = sampler.sweep(self.rng, self.seed, self.state, data)
-        shown, self.log_joint = self.reported(sampler, log_joint)
+        self.state, log_joint, tally = sampler.sweep(self.rng, self.seed, self.state, self.rows)
+        likelihood = sampler.model.likelihood
+        self.log_joint = float(log_joint - likelihood.log_volume)
+        known = {
+            "log_joint": self.log_joint,
+            "active_features": int(np.count_nonzero(tally.sizes)),
+        }
         if len(self.draws.warmup) < plan.n_warmup:
-            self.draws.warmup.append(record_warmup(shown, self.log_joint))
+            self.draws.warmup.append(known)
             return
-        number = len(self.draws.posterior)
-        shared = getattr(sampler.model.likelihood, "shared", False)
-        self.draws.posterior.append(record(shown, self.log_joint, shared, sampler.learns_counts))
+        shown: Any = sampler.shown(self.state)  # a NamedTuple
+        shown = shown._replace(parameters=likelihood.reported(shown.parameters))
+        shared = getattr(likelihood, "shared", False)
+        learned = getattr(sampler.model, "learns_counts", False)
+        number, histogram = len(self.draws.posterior), tally.histograms.sum(axis=0)
+        self.draws.posterior.append(known | record(shown, histogram, shared, learned))
         if number % plan.thin == 0:
-            self.draws.features.append(record_features(shown, number))
+            packed = sampler.packed(self.state, self.rows)
+            self.draws.features.append(record_features(shown, number, packed))
 
 
 def new_chains(plan: Plan) -> list[Chain]:

@@ -5,11 +5,14 @@ with files `chain-K-draws-B.npz` of what it recorded up to there. New draws are 
 file first, and then the state, which knows how many such files belong to it. Every file is written
 under another name and renamed: at any moment the folder holds one whole checkpoint. A file of draws
 that no state knows of is written anew. Arrays and text only: nothing in it can run code.
+
+What the rows of a chain have in a row store goes to `chain-K-rows-S.npy`, S the number of sweeps, a
+few rows at a time: it may be too much for the memory of this process. That file is written before
+the state, and older ones are removed after it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,26 +23,18 @@ from numpy.typing import NDArray
 
 from ribp.draws import ChainDraws
 from ribp.errors import StorageError
-from ribp.likelihoods.base import Data
+from ribp.files import read_arrays, read_described, write_atomically, write_described
+from ribp.rows.tables import save
 from ribp.running.chain import Chain
-from ribp.running.files import read_arrays, read_described, write_atomically, write_described
 from ribp.running.restore import as_arrays
 from ribp.running.samplers import Sampler
 
-__all__ = ["Checkpoint", "digest"]
+__all__ = ["Checkpoint"]
 
-SCHEMA = 2
+SCHEMA = 3
 _KIND = "ribp checkpoint"
 _SETTINGS = "settings.json"
 _ARRAYS = "arrays.npz"
-
-
-def digest(data: Data) -> str:
-    """Return a fingerprint of the data."""
-    found = hashlib.sha256(repr((data.values.shape, data.complete)).encode())
-    found.update(np.ascontiguousarray(data.values).data)
-    found.update(np.ascontiguousarray(data.observed).data)
-    return found.hexdigest()
 
 
 class Checkpoint:
@@ -118,7 +113,10 @@ class Checkpoint:
             }
             self._save(self._block(chain.number, n_blocks), arrays)
             n_blocks += 1
-        known = {f"state.{name}": array for name, array in as_arrays(chain.stored()).items()}
+        rows, begun = self._rows(chain), getattr(chain.rows, "begun", False)
+        if begun:
+            save(rows, chain.rows.shape[0], chain.rows.parts())
+        known = {f"state.{name}": array for name, array in as_arrays(chain.state).items()}
         generator = json.dumps(chain.rng.bit_generator.state)
         self._save(
             self._chain(chain.number),
@@ -127,11 +125,14 @@ class Checkpoint:
                 "recorded": np.array(now),
                 "seed": np.array(chain.seed),
                 "log_joint": np.array(chain.log_joint),
+                "has_rows": np.array(begun or chain.saved_rows is not None),
                 "generator": np.frombuffer(generator.encode(), np.uint8),
                 **known,
             },
         )
         self._written[chain.number] = (n_blocks, now)
+        for old in set(self.folder.glob(f"chain-{chain.number}-rows-*.npy")) - {rows}:
+            old.unlink()
 
     def read(self, chain: Chain, sampler: Sampler) -> None:
         """Put a new chain where it was when it was last written; nothing if it never was."""
@@ -154,6 +155,7 @@ class Checkpoint:
         now = tuple(len(part) for part in chain.draws)
         if now != tuple(found["recorded"].tolist()):
             raise _broken(path)
+        chain.saved_rows = self._rows(chain) if found["has_rows"] else None
         self._written[chain.number] = (int(found["n_blocks"]), now)
 
     @staticmethod
@@ -167,6 +169,9 @@ class Checkpoint:
 
     def _chain(self, number: int) -> Path:
         return self.folder / f"chain-{number}.npz"
+
+    def _rows(self, chain: Chain) -> Path:
+        return self.folder / f"chain-{chain.number}-rows-{chain.n_sweeps:08d}.npy"
 
     def _block(self, number: int, block: int) -> Path:
         return self.folder / f"chain-{number}-draws-{block:04d}.npz"

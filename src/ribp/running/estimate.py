@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ribp.draws import record_features
-from ribp.likelihoods.base import Data
+from ribp.rows.store import RowStore
 from ribp.running.chain import Plan
 from ribp.running.progress import duration
 from ribp.running.samplers import Sampler
 from ribp.threads import one_blas_thread
 
-__all__ = ["Estimate", "estimate", "thinning"]
+__all__ = ["BUDGET", "Estimate", "estimate", "thinning"]
 
 BUDGET = 10**8
-"""Bytes for features and rows of all kept draws, unless that would keep too few."""
-_LEAST_KEPT = 20
+"""Bytes for features and rows of all stored draws, unless that would leave too few."""
+_LEAST_STORED = 20  # draws of a chain, however large
+_LEAST_OF_A_FILE = 3  # if the data are not in memory either
 _USUAL_FEATURES = 30  # where there is no limit
 _TRIAL_SECONDS = 0.2
 _SEARCH_SWEEPS = 700  # of a search, on at most _SEARCH_ROWS rows
@@ -41,36 +41,36 @@ class Estimate(NamedTuple):
         return f"about {duration(self.seconds)}, {size} of memory"
 
 
-def kept_bytes(n_rows: int, n_features: int, n_dims: int) -> int:
-    """Return how large a kept draw is."""
+def draw_bytes(n_rows: int, n_features: int, n_dims: int) -> int:
+    """Return how large a stored draw is."""
     return n_rows * -(-n_features // 8) + 8 * (n_features + 1) * (n_dims + 1)
 
 
-def thinning(plan: Plan, model: Any, shape: tuple[int, ...]) -> int:
-    """Return the least thinning for which kept draws are not too large, or too few."""
+def thinning(plan: Plan, model: Any, store: RowStore) -> int:
+    """Return the least thinning for which stored draws are not too large, or too few."""
     n_features = getattr(model, "n_features", _USUAL_FEATURES)
-    whole = plan.n_chains * plan.n_draws * kept_bytes(shape[0], n_features, shape[1])
-    return max(1, min(-(-whole // BUDGET), plan.n_draws // _LEAST_KEPT))
+    whole = plan.n_chains * plan.n_draws * draw_bytes(store.shape[0], n_features, store.shape[1])
+    least = _LEAST_STORED if store.is_memory else _LEAST_OF_A_FILE
+    return max(1, min(-(-whole // BUDGET), plan.n_draws // least))
 
 
-def estimate(sampler: Sampler, data: Data, plan: Plan, n_jobs: int) -> Estimate:
+def estimate(sampler: Sampler, store: RowStore, plan: Plan, n_jobs: int) -> Estimate:
     """Time a sweep or two from a draw of the prior, and add up."""
-    rng = np.random.default_rng(0)
+    rng, (n_rows, n_dims) = np.random.default_rng(0), store.shape
     times: list[float] = []
     with one_blas_thread():
-        state = sampler.trial(rng, data)
-        state, _ = sampler.sweep(rng, np.uint64(0), state, data)  # compiled code is loaded
+        rows = sampler.rows(store)
+        state = sampler.trial(rng, rows)
+        state, *_ = sampler.sweep(rng, np.uint64(0), state, rows)  # compiled code is loaded
         while not times or (sum(times) < _TRIAL_SECONDS and len(times) < 5):
             began = time.perf_counter()
-            state, _ = sampler.sweep(rng, np.uint64(0), state, data)
+            state, *_ = sampler.sweep(rng, np.uint64(0), state, rows)
             times.append(time.perf_counter() - began)
     sweep = min(times)
-    search = _SEARCH_SWEEPS * min(1.0, _SEARCH_ROWS / data.shape[0]) + 50
+    search = _SEARCH_SWEEPS * min(1.0, _SEARCH_ROWS / n_rows) + 50
     rounds = -(-plan.n_chains // n_jobs)
-    draw = sum(
-        np.asarray(part).nbytes for part in record_features(sampler.shown(state), 0).values()
-    )
-    kept = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
-    running = min(n_jobs, plan.n_chains) * (2 * data.nbytes + 3 * draw)
-    n_bytes = data.nbytes + kept + running
+    draw = draw_bytes(n_rows, sampler.shown(state).log_odds.size, n_dims)
+    stored = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
+    data = 8 * n_rows * n_dims if store.is_memory else 0
+    n_bytes = data + stored + min(n_jobs, plan.n_chains) * (2 * data + 3 * draw)
     return Estimate(rounds * (plan.n_sweeps + search) * sweep, float(n_bytes), sweep)

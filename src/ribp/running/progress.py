@@ -53,6 +53,11 @@ class Progress(AbstractContextManager["Progress"]):
         self.n_chains = n_chains
 
     @property
+    def is_shown(self) -> bool:
+        """Whether anybody is told."""
+        return type(self) is not Progress
+
+    @property
     def seconds(self) -> float:
         """How long this has been going on."""
         return time.monotonic() - self._began

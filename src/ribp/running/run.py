@@ -15,8 +15,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 from ribp.errors import Notice
-from ribp.likelihoods.base import Data
 from ribp.mcmc.start import Tick
+from ribp.rows.store import RowStore
 from ribp.running.chain import Chain, Plan
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.progress import Event, Progress
@@ -49,12 +49,12 @@ class _Run:
     def __init__(
         self,
         sampler: Sampler,
-        data: Data,
+        store: RowStore,
         plan: Plan,
         checkpoint: Checkpoint | None,
         progress: Progress,
     ) -> None:
-        self.sampler, self.data, self.plan = sampler, data, plan
+        self.sampler, self.store, self.plan = sampler, store, plan
         self.checkpoint, self.progress = checkpoint, progress
         self.stop = threading.Event()
         self.trouble: dict[int, Notice] = {}
@@ -62,12 +62,14 @@ class _Run:
     def work(self, chain: Chain) -> None:
         """Run one chain to its end, or until it is to stop."""
         try:
-            if chain.state is None:
-                chain.begin(self.sampler, self.data, self._tick(chain))
-                self.save(chain)
+            if chain.n_sweeps < self.plan.n_sweeps or chain.state is None:
+                new = chain.state is None
+                chain.begin(self.sampler, self.store, self._tick(chain))
+                if new:
+                    self.save(chain)
             written = time.monotonic()
             while chain.n_sweeps < self.plan.n_sweeps and not self.stop.is_set():
-                chain.sweep(self.sampler, self.data, self.plan)
+                chain.sweep(self.sampler, self.plan)
                 self.progress(self._event(chain))
                 due = time.monotonic() - written >= CHECKPOINT_SECONDS
                 if due and chain.n_sweeps % CHECKPOINT_SWEEPS == 0:
@@ -75,6 +77,7 @@ class _Run:
                     written = time.monotonic()
             self.save(chain)
             self.progress(self._event(chain))
+            chain.rows = None  # others may need the room
         except Stopped:
             pass
 
@@ -119,7 +122,7 @@ class _Run:
 
 def run_chains(
     sampler: Sampler,
-    data: Data,
+    store: RowStore,
     plan: Plan,
     chains: Sequence[Chain],
     *,
@@ -131,7 +134,7 @@ def run_chains(
 
     Parameters
     ----------
-    sampler, data, plan
+    sampler, store, plan
         What to run, on what, and for how long.
     chains
         New, or read from a checkpoint; they are changed in place.
@@ -142,7 +145,7 @@ def run_chains(
     checkpoint
         Where to write them down now and then, and at the end.
     """
-    run = _Run(sampler, data, plan, checkpoint, progress)
+    run = _Run(sampler, store, plan, checkpoint, progress)
     interrupted = False
     with one_blas_thread(), ThreadPoolExecutor(n_jobs, "ribp-chain") as pool:
         futures: list[Future[None]] = []

@@ -1,34 +1,29 @@
 """Samplers as a run sees them: where a chain begins, one sweep, what is shown of a state.
 
 A run knows nothing of models and moves. A state is a NamedTuple of arrays, numbers and further such
-tuples, so that it can be written down and read back (`ribp.running.checkpoint`); `shown` gives what
-is recorded of it.
+tuples, so that it can be written down and read back (`ribp.running.checkpoint`). What a chain works
+on (`rows`) is a table in a row store, whose rows may be anywhere (`ribp.running.row_samplers`), or
+data in memory, with the rows in the state (`ribp.running.memory_samplers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ribp.baselines import ibp_gibbs
-from ribp.baselines.ibp_gibbs import BuffetModel
-from ribp.counts import Learned
 from ribp.draws import Recordable
 from ribp.errors import InputError
-from ribp.likelihoods import GaussianParameters, LinearGaussian, PoissonCounts, PoissonParameters
-from ribp.likelihoods.base import Data
-from ribp.mcmc import gibbs, gibbs_rows, sampled_start
-from ribp.mcmc.start import Tick, best_start
-from ribp.model import Model, State
+from ribp.mcmc.start import Tick
+from ribp.model import Tally
+from ribp.rows.store import Packed, RowStore
 from ribp.running.augmented_sampler import Augmented
-from ribp.running.restore import Arrays, restored
-from ribp.running.variational_samplers import METHODS, Variational
+from ribp.running.memory_samplers import BuffetGibbs, BuffetVariational, Gibbs
+from ribp.running.restore import Arrays
+from ribp.running.row_samplers import GibbsRows, Hybrid, Stochastic, Structured
 
-__all__ = ["Buffet", "Restricted", "Sampler", "sampler"]
+__all__ = ["ROW_METHODS", "Sampler", "sampler"]
 
 
 class Sampler(Protocol):
@@ -38,145 +33,73 @@ class Sampler(Protocol):
     def model(self) -> Any:
         """The model it samples from."""
 
-    @property
-    def learns_counts(self) -> bool:
-        """Whether some count law is learned."""
-
-    def check(self, data: Data) -> None:
+    def check(self, store: RowStore) -> None:
         """Raise an `InputError` if these data cannot be."""
 
-    def begin(self, rng: np.random.Generator, data: Data, tick: Tick) -> Any:
+    def rows(self, store: RowStore) -> Any:
+        """Return what a chain works on."""
+
+    def begin(self, rng: np.random.Generator, rows: Any, tick: Tick) -> Any:
         """Return a first state; `tick` is called now and then with what is done, of how much."""
 
-    def trial(self, rng: np.random.Generator, data: Data) -> Any:
+    def trial(self, rng: np.random.Generator, rows: Any) -> Any:
         """Return a state of the usual size, to time a sweep."""
 
     def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: Any, data: Data
-    ) -> tuple[Any, float]:
-        """Return the next state and its log joint."""
+        self, rng: np.random.Generator, seed: np.uint64, state: Any, rows: Any
+    ) -> tuple[Any, float, Tally]:
+        """Return the next state, its log joint, and the tally of its rows."""
 
     def shown(self, state: Any) -> Recordable:
-        """Return what is recorded of a state."""
+        """Return what is recorded of a state, but for its rows."""
+
+    def packed(self, state: Any, rows: Any) -> Packed:
+        """Return Z of all rows."""
 
     def restored(self, arrays: Arrays) -> Any:
         """Return the state that was written down as `arrays`."""
 
 
-@dataclass(frozen=True)
-class Restricted:
-    """`gibbs` and `gibbs-rows` for a restricted model."""
-
-    model: Model
-    method: str
-    n_threads: int = 1
-    n_starts: int = 6
-
-    @property
-    def learns_counts(self) -> bool:
-        """Whether some count law is learned."""
-        return any(isinstance(law, Learned) for law in self.model.counts.laws)
-
-    def check(self, data: Data) -> None:
-        """Raise an `InputError` if these data cannot be."""
-        self.model.check(data)
-
-    def begin(self, rng: np.random.Generator, data: Data, tick: Tick) -> State:
-        """Return the best of several starts; with many rows, one found on some of them."""
-        if self.method == "gibbs-rows" and data.shape[0] > sampled_start.SAMPLE:
-            return sampled_start.start_in_memory(
-                rng, self.model, data, self.n_starts, tick, self.n_threads
-            )
-        return best_start(rng, self.model, data, self.n_starts, tick=tick)
-
-    def trial(self, rng: np.random.Generator, data: Data) -> State:
-        """Return a draw of the prior."""
-        state = self.model.draw_prior(rng, data.shape[1])
-        return state._replace(
-            parameters=self.model.likelihood.first_guess(data, self.model.n_features)
-        )
-
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: State, data: Data
-    ) -> tuple[State, float]:
-        """Return the next state and its log joint."""
-        if self.method == "gibbs":
-            state, info = gibbs.update(rng, seed, state, self.model, data)
-        else:
-            state, info = gibbs_rows.update(rng, seed, state, self.model, data, self.n_threads)
-        return state, info.log_joint
-
-    def shown(self, state: State) -> State:
-        """Return the state itself."""
-        return state
-
-    def restored(self, arrays: Arrays) -> State:
-        """Return the state that was written down."""
-        gaussian = isinstance(self.model.likelihood, LinearGaussian)
-        kind = GaussianParameters if gaussian else PoissonParameters
-        state: State = restored(State, arrays, {"parameters": kind})
-        self.model.check_state(state)
-        return state
+class _Kind(NamedTuple):
+    make: Callable[[Any], Sampler]
+    by_rows: bool = False
+    """Whether rows may be anywhere."""
+    any_likelihood: bool = False
+    """Whether it takes all likelihoods, and features that are known."""
 
 
-@dataclass(frozen=True)
-class Buffet:
-    """The Gibbs sampler of the unrestricted buffet."""
-
-    model: BuffetModel
-    learns_counts: bool = False
-
-    def check(self, data: Data) -> None:
-        """Any finite data will do."""
-
-    def begin(self, rng: np.random.Generator, data: Data, tick: Tick) -> State:
-        """Return the best of several starts from no features at all."""
-        return ibp_gibbs.best_start(rng, self.model, data, tick=tick)
-
-    def trial(self, rng: np.random.Generator, data: Data) -> State:
-        """Return the end of a short chain."""
-        return ibp_gibbs.start(rng, self.model, data)
-
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: State, data: Data
-    ) -> tuple[State, float]:
-        """Return the next state and its log joint."""
-        state = ibp_gibbs.update(rng, seed, state, self.model, data)
-        return state, self.model.log_joint(state, data)
-
-    def shown(self, state: State) -> State:
-        """Return the state itself."""
-        return state
-
-    def restored(self, arrays: Arrays) -> State:
-        """Return the state that was written down."""
-        state: State = restored(State, arrays, {"parameters": GaussianParameters})
-        return state
+_KINDS = {
+    "gibbs": _Kind(Gibbs),
+    "gibbs-rows": _Kind(GibbsRows, by_rows=True, any_likelihood=True),
+    "augmented": _Kind(Augmented),
+    "buffet": _Kind(BuffetGibbs),
+    "hybrid": _Kind(Hybrid, by_rows=True),
+    "structured": _Kind(Structured, by_rows=True),
+    "stochastic": _Kind(Stochastic, by_rows=True),
+    "buffet-variational": _Kind(lambda model: BuffetVariational(model, "beta")),
+    "buffet-hybrid": _Kind(lambda model: BuffetVariational(model, "sample")),
+}
+ROW_METHODS = tuple(name for name, kind in _KINDS.items() if kind.by_rows)
+"""Methods whose rows may be anywhere."""
 
 
-def sampler(method: str, model: Any, n_threads: int = 1, n_starts: int = 6) -> Sampler:
+def sampler(method: str, model: Any) -> Sampler:
     """Return the sampler of a method."""
-    makers: dict[str, Callable[[], Sampler]] = {
-        "gibbs": lambda: Restricted(model, "gibbs", n_starts=n_starts),
-        "gibbs-rows": lambda: Restricted(model, "gibbs-rows", n_threads, n_starts),
-        "augmented": lambda: Augmented(model),
-        "buffet": lambda: Buffet(model),
-        **{name: partial(Variational, model, name, n_threads) for name in METHODS},
-    }
-    if method not in makers:
-        raise InputError("method", f"must be one of {', '.join(makers)}", method, "Choose one.")
-    if method != "gibbs-rows" and isinstance(model.likelihood, PoissonCounts):
+    if method not in _KINDS:
+        raise InputError("method", f"must be one of {', '.join(_KINDS)}", method, "Choose one.")
+    kind = _KINDS[method]
+    if not kind.any_likelihood and not model.likelihood.summable:
         raise InputError(
             "method",
             'must be "gibbs-rows" with the Poisson likelihood',
             method,
             'Set method="gibbs-rows", or likelihood="gaussian".',
         )
-    if method != "gibbs-rows" and model.likelihood.known:
+    if not kind.any_likelihood and model.likelihood.known:
         raise InputError(
             "method",
             'must be "gibbs-rows" where features are known',
             method,
             'Set method="gibbs-rows", or leave out fixed_components.',
         )
-    return makers[method]()
+    return kind.make(model)

@@ -31,9 +31,8 @@ k = 2 + (sum_d N_d - I D)/2; and a^2 is s^2 times the formula of t^2, with u/s^2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +40,6 @@ from ribp.checks import FloatArray, IntArray
 from ribp.kernels.missing_columns import add_to_missing, subtract_missing
 from ribp.likelihoods.base import BoolArray, Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.likelihoods.rows_kept import BLOCK
 
 __all__ = [
     "Columns",
@@ -53,7 +51,6 @@ __all__ = [
     "draw_features",
     "expected_log_likelihood",
     "feature_divergence",
-    "in_blocks",
     "missing_pairs",
     "prior_factor",
     "row_sums",
@@ -65,7 +62,6 @@ __all__ = [
 
 _SHAPE = 2.0  # of the inverse gamma priors
 _FEW = 0.1  # of the entries of rows that miss some
-T = TypeVar("T")
 
 
 class RowSums(NamedTuple):
@@ -174,18 +170,6 @@ def add_up(parts: Iterable[RowSums]) -> RowSums:
         total = part if total is None else RowSums(*map(np.add, total, part))
     assert total is not None
     return total
-
-
-def in_blocks(
-    work: Callable[[slice], T], n_rows: int, n_threads: int, size: int = BLOCK
-) -> Iterator[T]:
-    """Yield what `work` makes of each block of rows, in order: the same for any threads."""
-    blocks = [slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size)]
-    if n_threads == 1 or len(blocks) == 1:
-        yield from map(work, blocks)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            yield from pool.map(work, blocks)
 
 
 def columns(factor: FeatureFactor, noise_scale: FloatArray, complete: bool) -> Columns:

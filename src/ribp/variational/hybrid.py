@@ -24,26 +24,26 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from ribp.checks import FloatArray
 from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import prior_log_probs
-from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.base import Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters
-from ribp.mcmc import hyper, weights
+from ribp.mcmc import hyper, sampled_start, weights
 from ribp.mcmc.rows_collapsed import gaussian
+from ribp.mcmc.sampled_start import followed, searched_rows
 from ribp.mcmc.start import Tick, best_start, no_tick
-from ribp.model import Model, State
+from ribp.model import Model, State, Tally
+from ribp.rng import kernel_seed
+from ribp.rows.store import ChainRows
 from ribp.variational.features import FeatureFactor, draw_features
+from ribp.variational.hybrid_rows import Begin, Begun, Draw, Improve, Improved
 from ribp.variational.mean_field import (
-    all_sums,
+    count_prior,
     data_bound,
-    draw_rows,
     first_features,
     improve_features,
-    row_prior,
-    sweep_rows,
 )
 from ribp.variational.point_weights import (
     Weights,
@@ -52,16 +52,15 @@ from ribp.variational.point_weights import (
     log_prior,
 )
 
-__all__ = ["HybridInfo", "HybridState", "bound", "draw", "from_rows", "start", "update"]
+__all__ = ["HybridInfo", "HybridState", "draw", "draw_seed", "drawn_rows", "from_features",
+           "from_rows", "law_terms", "start", "update"]  # fmt: skip
+
+_NO_SEED = np.uint64(0)  # of a draw of Z that nobody uses
 
 
 class HybridState(NamedTuple):
-    """Where the optimisation is."""
+    """Where the optimisation is; nu and gamma are with the rows."""
 
-    nu: FloatArray
-    """q(z_ni = 1), shape (rows, features)."""
-    gamma: FloatArray
-    """q(J_n = k), shape (rows, features + 1)."""
     features: FeatureFactor
     """q(A), independent features; the background, if there is one, is the last."""
     parameters: GaussianParameters
@@ -81,8 +80,6 @@ class HybridInfo(NamedTuple):
     """What an iteration did."""
 
     bound: float
-    change: float
-    """The largest change of an entry of nu."""
     redrawn: bool
     """Whether weights were drawn before it: the bound may then be lower than it was."""
 
@@ -95,79 +92,59 @@ def update(
     seed: np.uint64,
     state: HybridState,
     model: Model,
-    data: Data,
+    rows: ChainRows,
     *,
     every: int = 25,
-    n_threads: int = 1,
-) -> tuple[HybridState, HybridInfo]:
-    """Make one iteration; draw the weights before it if `every` have been made since."""
+) -> tuple[HybridState, Tally, HybridInfo]:
+    """Make one iteration; draw the weights before it if `every` have been made since.
+
+    The tally is that of Z, drawn from q after it.
+    """
     redrawn = state.number > 0 and state.number % every == 0
     if redrawn:
-        state = _redraw(rng, seed, state, model, data)
-    fresh = _improve(state, model, data, n_threads)
-    change = float(np.abs(fresh.nu - state.nu).max(initial=0.0))
-    return fresh, HybridInfo(fresh.bound, change, redrawn)
+        tally = drawn_rows(seed ^ kernel_seed(rng), model, rows)
+        state = _redrawn(rng, state, model, tally)
+    fresh, tally = _improve(state, model, rows, draw_seed(rng))
+    return fresh, tally, HybridInfo(fresh.bound, redrawn)
 
 
-def _improve(state: HybridState, model: Model, data: Data, n_threads: int) -> HybridState:
-    """Update every factor once, the weights being what they are."""
+def _improve(
+    state: HybridState, model: Model, rows: ChainRows, seed: np.uint64
+) -> tuple[HybridState, Tally]:
+    """Update every factor once, the weights being what they are; draw Z."""
     likelihood, counts = gaussian(model), model.counts
     log_f = expected_log_probs(counts, state.law_counts)
-    nu, gamma, value, sums = sweep_rows(
-        likelihood, data, row_prior(state.log_odds, log_f), counts.index, state.features,
-        state.parameters, state.nu, state.gamma, n_threads,
-    )  # fmt: skip
-    law_counts = _law_counts(counts, gamma)
-    value += _law_terms(counts, law_counts, log_f)
-    features, parameters = improve_features(likelihood, sums, state.features, state.parameters)
-    value += data_bound(likelihood, sums, features, parameters)
+    prior = count_prior(state.log_odds, log_f)
+    found: Improved = rows.do(Improve(likelihood, state.features, state.parameters, prior, seed))
+    value = found.value + law_terms(counts, found.law_counts, log_f)
+    features, parameters = improve_features(
+        likelihood, found.sums, state.features, state.parameters
+    )
+    value += data_bound(likelihood, found.sums, features, parameters)
     value += log_prior(model, _weights(state))
-    return state._replace(
-        nu=nu, gamma=gamma, features=features, parameters=parameters, law_counts=law_counts,
-        bound=value, number=state.number + 1,
+    fresh = state._replace(
+        features=features, parameters=parameters, law_counts=found.law_counts, bound=value,
+        number=state.number + 1,
     )  # fmt: skip
+    return fresh, found.tally
 
 
 def _weights(state: HybridState) -> Weights:
     return Weights(state.log_odds, state.mass, state.concentration)
 
 
-def _redraw(
-    rng: np.random.Generator, seed: np.uint64, state: HybridState, model: Model, data: Data
+def _redrawn(
+    rng: np.random.Generator, state: HybridState, model: Model, tally: Tally
 ) -> HybridState:
     """Return a state with weights, mass and concentration drawn given rows drawn from q."""
-    drawn = draw(rng, seed, state, model, data)
-    histogram = np.bincount(drawn.rows.sum(axis=1), minlength=model.n_features + 1)
+    histogram, sizes = tally.histograms.sum(axis=0), tally.sizes
     prior = model.weight_prior(state.mass, state.concentration)
-    sizes = drawn.rows.sum(axis=0, dtype=np.int64)
     log_odds, _ = weights.update(rng, state.log_odds, sizes, histogram, prior)
     fresh = hyper.update(rng, model, state, log_odds, sizes, histogram)
     return state._replace(**fresh._asdict())
 
 
-# The bound
-
-
-def bound(state: HybridState, model: Model, data: Data) -> float:
-    """Return the bound from its definition, for any state."""
-    likelihood, nu, gamma = gaussian(model), state.nu, state.gamma
-    log_f = expected_log_probs(model.counts, state.law_counts)
-    prior = row_prior(state.log_odds, log_f)
-    scores = np.full(gamma.shape, -np.inf)
-    top = len(prior.logits)
-    scores[:, 1 : top + 1] = prior.offsets + nu @ prior.logits.T
-    scores[(nu == 0.0).all(axis=1), 0] = 0.0
-    scores[(nu == 1.0).all(axis=1), -1] = 0.0
-    scores += log_f[model.counts.index]
-    value = float((np.where(gamma > 0, scores, 0.0) * gamma).sum() + entr(gamma).sum())
-    value += float(entr(nu).sum() + entr(1.0 - nu).sum())
-    value += _law_terms(model.counts, state.law_counts, log_f)
-    sums = all_sums(likelihood, data, nu)
-    value += data_bound(likelihood, sums, state.features, state.parameters)
-    return value + log_prior(model, _weights(state))
-
-
-def _law_terms(counts: RowCounts, law_counts: FloatArray, log_f: FloatArray) -> float:
+def law_terms(counts: RowCounts, law_counts: FloatArray, log_f: FloatArray) -> float:
     """Return what learned laws add to the bound, rows having been weighed with log_f.
 
     That is minus the divergence of q(f) from its prior, and the difference between the expectations
@@ -179,50 +156,74 @@ def _law_terms(counts: RowCounts, law_counts: FloatArray, log_f: FloatArray) -> 
     return float((law_counts * change).sum()) - law_divergence(counts, law_counts)
 
 
-def _law_counts(counts: RowCounts, gamma: FloatArray) -> FloatArray:
-    """Return the sum of gamma over the rows of each law."""
-    laws = len(counts.laws)
-    return np.stack([np.bincount(counts.index, column, laws) for column in gamma.T], axis=1)
-
-
 # To begin, and to show
 
 
 def start(
-    rng: np.random.Generator, model: Model, data: Data, tick: Tick = no_tick, n_starts: int = 2
+    rng: np.random.Generator,
+    model: Model,
+    rows: ChainRows,
+    tick: Tick = no_tick,
+    n_starts: int = 2,
 ) -> HybridState:
     """Return a state that begins at the rows of a short search by Gibbs sampling.
 
     On the chord spectra it stays there (F1 1.000); from random rows mean field ends at 0.49, from
-    annealed ones at 0.71 (medians of five seeds).
+    annealed ones at 0.71 (medians of five seeds). With many rows the search is made on some of
+    them, and all follow.
     """
-    found = best_start(rng, model, data, n_starts, tick=tick)
-    return from_rows(model, data, found.rows, found)
+    n_rows = rows.shape[0]
+    some = searched_rows(rng, n_rows)
+    found = best_start(rng, model.on_rows(some), rows.take(some), n_starts, tick=tick)
+    if n_rows <= sampled_start.SAMPLE:
+        return from_rows(model, rows, found.rows, found)
+    return from_features(rng, model, rows, found)
 
 
-def from_rows(model: Model, data: Data, rows: Rows, state: State) -> HybridState:
-    """Return a state that begins at given rows, after one iteration from there.
+def from_features(
+    rng: np.random.Generator, model: Model, rows: ChainRows, state: State
+) -> HybridState:
+    """Return a state that begins at 0/1 rows that suit the features of `state`."""
+    state, sweep = followed(rng, model, state)
+    return _begin(model, rows, Begin(gaussian(model), len(model.counts.laws), sweep), state)
+
+
+def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> HybridState:
+    """Return a state that begins at 0/1 rows z, after one iteration from there.
 
     Weights, mass, concentration and scales are those of `state`.
     """
-    likelihood, size = gaussian(model), model.n_features + 1
-    nu = rows.astype(np.float64)
-    law_counts = _law_counts(model.counts, np.eye(size)[rows.sum(axis=1)])
+    rows.load(np.hstack([z.astype(np.float64), np.zeros((len(z), model.n_features + 1))]))
+    return _begin(model, rows, Begin(gaussian(model), len(model.counts.laws)), state)
+
+
+def _begin(model: Model, rows: ChainRows, order: Begin, state: State) -> HybridState:
+    begun: Begun = rows.do(order)
+    law_counts = begun.tally.histograms.astype(np.float64)
     law_counts[~np.isfinite(expected_log_probs(model.counts, law_counts))] = 0.0
-    features, parameters = first_features(likelihood, data, nu, state.parameters)
+    features, parameters = first_features(gaussian(model), begun.sums, state.parameters)
     first = HybridState(
-        nu, np.zeros((len(nu), size)), features, parameters, state.log_odds, state.mass,
-        state.concentration, law_counts, -math.inf,
+        features, parameters, state.log_odds, state.mass, state.concentration, law_counts,
+        -math.inf,
     )  # fmt: skip
-    return _improve(first, model, data, 1)._replace(number=0)
+    return _improve(first, model, rows, _NO_SEED)[0]._replace(number=0)
 
 
-def draw(
-    rng: np.random.Generator, seed: np.uint64, state: HybridState, model: Model, data: Data
-) -> State:
-    """Return a draw from q, with the weights as they are; its rows need not obey their laws."""
+def draw_seed(rng: np.random.Generator) -> np.uint64:
+    """Return the key of a draw of Z."""
+    return np.uint64(rng.integers(2**63)) ^ kernel_seed(rng)
+
+
+def drawn_rows(seed: np.uint64, model: Model, rows: ChainRows) -> Tally:
+    """Draw Z from q; rows need not obey their laws."""
+    tally: Tally = rows.do(Draw(seed, len(model.counts.laws)))
+    return tally
+
+
+def draw(rng: np.random.Generator, state: HybridState, model: Model) -> State:
+    """Return a draw from q without its rows, the weights as they are."""
     return State(
-        draw_rows(rng, seed, state.nu),
+        np.zeros((0, model.n_features), np.int8),
         state.log_odds,
         state.mass,
         state.concentration,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ribp.blocks import blocks, in_order
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.kernels import rows_mean_field as kernel
@@ -27,7 +28,6 @@ from ribp.variational.features import (
     columns,
     expected_log_likelihood,
     feature_divergence,
-    in_blocks,
     missing_pairs,
     prior_factor,
     row_sums,
@@ -37,19 +37,19 @@ from ribp.variational.features import (
 )
 
 __all__ = [
-    "RowPrior",
+    "MeanFieldPrior",
     "all_sums",
     "coins",
+    "count_prior",
     "data_bound",
     "draw_rows",
     "first_features",
     "improve_features",
-    "row_prior",
     "sweep_rows",
 ]
 
 
-class RowPrior(NamedTuple):
+class MeanFieldPrior(NamedTuple):
     """The laws of rows, as `ribp.kernels.rows_mean_field.sweep` wants them."""
 
     logits: FloatArray
@@ -66,7 +66,7 @@ class RowPrior(NamedTuple):
     """The probabilities of counts there, shape (laws, 2, features + 1)."""
 
 
-def row_prior(log_odds: FloatArray, log_f: FloatArray) -> RowPrior:
+def count_prior(log_odds: FloatArray, log_f: FloatArray) -> MeanFieldPrior:
     """Return the surrogate laws of rows with f(J) prod_i Bern(z_i; eta_{i;J})."""
     size = log_f.shape[1]
     between = np.isfinite(log_f[:, 1:-1])
@@ -85,10 +85,10 @@ def row_prior(log_odds: FloatArray, log_f: FloatArray) -> RowPrior:
     joint[~np.isfinite(log_f[:, [0, -1]])] = -np.inf
     values = np.logaddexp.reduce(joint, axis=2)
     gammas = np.exp(joint - np.where(np.isfinite(values), values, 0.0)[:, :, None])
-    return RowPrior(logits, scores[0, 1 : top + 1].copy(), log_f, span, values, gammas)
+    return MeanFieldPrior(logits, scores[0, 1 : top + 1].copy(), log_f, span, values, gammas)
 
 
-def coins(log_odds: FloatArray, log_none: float) -> RowPrior:
+def coins(log_odds: FloatArray, log_none: float) -> MeanFieldPrior:
     """Return the law of rows of independent entries, as a law with one count and no ends.
 
     log_none is log p(z = 0), or its expectation where weights have a law; it is what
@@ -97,7 +97,7 @@ def coins(log_odds: FloatArray, log_none: float) -> RowPrior:
     log_f = np.array([[-np.inf, 0.0, -np.inf]])
     nowhere = np.full((1, 2), -np.inf)
     span = np.array([[1, 2]])
-    return RowPrior(
+    return MeanFieldPrior(
         log_odds[None].copy(), np.array([log_none]), log_f, span, nowhere, np.zeros((1, 2, 3))
     )
 
@@ -105,31 +105,33 @@ def coins(log_odds: FloatArray, log_none: float) -> RowPrior:
 def sweep_rows(
     likelihood: LinearGaussian,
     data: Data,
-    prior: RowPrior,
-    which: IntArray,
+    prior: MeanFieldPrior,
+    law_of_row: IntArray,
     features: FeatureFactor,
     parameters: GaussianParameters,
     nu: FloatArray,
     gamma: FloatArray,
     n_threads: int = 1,
+    first: int = 0,
 ) -> tuple[FloatArray, FloatArray, float, RowSums]:
     """Return new nu and gamma, what they add to the bound but for the likelihood, and their sums.
 
-    Rows go in blocks whose sums are added in order: threads do not change the result.
+    Rows go in blocks whose sums are added in order: threads do not change the result. `first` is
+    the number of the first row, for messages.
     """
     nu, gamma, parts = nu.copy(), gamma.copy(), np.empty((len(nu), 2))
     given = columns(features, parameters.noise_scale, data.complete)
 
     def work(at: slice) -> RowSums:
         terms = row_terms(data.rows(at), given, likelihood.background)
-        kernel.sweep(*terms, *prior, which[at], nu[at], gamma[at], parts[at])
+        kernel.sweep(*terms, *prior, law_of_row[at], nu[at], gamma[at], parts[at])
         return _some_sums(likelihood, data, nu, at)
 
-    sums = add_up(in_blocks(work, len(nu), n_threads))
+    sums = add_up(in_order(work, blocks(0, len(nu)), n_threads))
     wrong = np.flatnonzero(~np.isfinite(parts.sum(axis=1)))
     if wrong.size:
         raise InputError(
-            "X", "must give a finite bound", f"none at row {wrong[0]}",
+            "X", "must give a finite bound", f"none at row {first + wrong[0]}",
             "Look for entries that are far too large there, or rescale the columns of X.",
         )  # fmt: skip
     return nu, gamma, float(parts[:, kernel.PRIOR].sum()), sums
@@ -152,7 +154,7 @@ def _some_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray, at: slice
 def all_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray) -> RowSums:
     """Return the sums of all rows."""
     work = partial(_some_sums, likelihood, data, nu)
-    return add_up(in_blocks(work, len(nu), 1))
+    return add_up(map(work, blocks(0, len(nu))))
 
 
 def _with_diagonal(pairs: FloatArray, diagonal: FloatArray) -> FloatArray:
@@ -175,10 +177,9 @@ def improve_features(
 
 
 def first_features(
-    likelihood: LinearGaussian, data: Data, nu: FloatArray, parameters: GaussianParameters
+    likelihood: LinearGaussian, sums: RowSums, parameters: GaussianParameters
 ) -> tuple[FeatureFactor, GaussianParameters]:
-    """Return q(A) and scales given rows."""
-    sums = all_sums(likelihood, data, nu)
+    """Return q(A) and scales given the sums over rows."""
     t, noise = likelihood.deviations(len(sums.products), parameters), parameters.noise_scale
     factor = prior_factor(noise.size, t)
     factor = update_features(sums, factor, noise, t, full=True)

@@ -24,16 +24,15 @@ from scipy.special import digamma, gammaln
 
 from ribp.checks import FloatArray
 from ribp.counts import Learned, RowCounts
-from ribp.kernels import symmetric
 from ribp.model import Model
-from ribp.weight_priors import WeightPrior
+from ribp.weights import hyper_prior
+from ribp.weights.density import row_gradient, row_log_density
 
 __all__ = [
     "Weights",
     "expected_log_probs",
     "law_divergence",
     "log_prior",
-    "set_terms",
     "update",
 ]
 
@@ -82,17 +81,10 @@ def log_prior(model: Model, weights: Weights) -> float:
     log_odds, mass, concentration = weights
     value = model.weight_prior(mass, concentration).log_density(log_odds)
     if model.mass is None:
-        value += math.log(mass) - mass
+        value += hyper_prior.log_mass_density(mass)
     if model.concentration is None:
-        value += 2.0 * math.log(2.0 * concentration) - 2.0 * concentration
+        value += hyper_prior.log_concentration_density(concentration)
     return value
-
-
-def set_terms(log_odds: FloatArray, sizes: FloatArray, histogram: FloatArray) -> float:
-    """Return m.theta - sum_k N_k log e_k."""
-    top = int(np.flatnonzero(histogram).max(initial=0))
-    log_e = symmetric.log_esp(np.sort(log_odds)[::-1].copy(), top)
-    return float(sizes @ log_odds - histogram[: top + 1] @ log_e)
 
 
 def _best_log_odds(
@@ -105,8 +97,9 @@ def _best_log_odds(
 
     def lost(x: FloatArray) -> tuple[float, FloatArray]:
         theta = x / unit
-        value = set_terms(theta, sizes, histogram) + prior.log_density(theta)
-        return -value, -_slope(theta, sizes, histogram, prior) / unit
+        value = row_log_density(theta, sizes, histogram) + prior.log_density(theta)
+        slope = row_gradient(theta, sizes, histogram) + prior.gradient(theta)
+        return -value, -slope / unit
 
     start = weights.log_odds * unit
     before = lost(start)[0]
@@ -114,19 +107,6 @@ def _best_log_odds(
     found = minimize(lost, start, jac=True, method="L-BFGS-B", options=options)
     better = np.isfinite(found.fun) and found.fun < before
     return np.asarray(found.x / unit) if better else weights.log_odds
-
-
-def _slope(
-    theta: FloatArray, sizes: FloatArray, histogram: FloatArray, prior: WeightPrior
-) -> FloatArray:
-    """Return the gradient of the target in theta."""
-    order = np.argsort(-theta)
-    top = int(np.flatnonzero(histogram).max(initial=0))
-    expected = np.empty_like(theta)
-    expected[order] = symmetric.weighted_inclusion(
-        theta[order], histogram[: top + 1].copy(), theta.size
-    )
-    return np.asarray(sizes - expected + prior.gradient(theta))
 
 
 def _line_search(log_density: Callable[[float], float], present: float, top: float) -> float:

@@ -39,55 +39,55 @@ from typing import NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.counts.tables import draw_log_probs, mean_log_probs
+from ribp.counts.tables import mean_log_probs, tallied_log_probs
+from ribp.draws import pack_rows, unpack_rows
 from ribp.kernels import rows_structured as kernel
-from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.base import Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters
+from ribp.mcmc import sampled_start
 from ribp.mcmc.rows_collapsed import gaussian
 from ribp.mcmc.start import Tick, no_tick
-from ribp.model import Model, State
+from ribp.model import Model, State, Tally
+from ribp.rows.local import in_memory
+from ribp.rows.store import ChainRows, Packed
 from ribp.variational import point_weights, structured
 from ribp.variational.features import FeatureFactor, RowSums, draw_features, with_means
 from ribp.variational.point_weights import Weights
 from ribp.variational.spare import seeded
-from ribp.variational.structured import StructuredState, evaluate, improve_features
+from ribp.variational.structured import CAREFUL, StructuredState, evaluate, improve_features
 from ribp.variational.structured_rows import (
     Given,
+    Pass,
+    Passed,
     Swept,
     Totals,
     count_tables,
     count_width,
+    layout,
     sweep_rows,
 )
 
 __all__ = [
-    "CAREFUL",
-    "Plan",
+    "BatchPlan",
     "StochasticInfo",
     "StochasticState",
     "draw",
+    "drawn_rows",
     "estimated_bound",
     "from_structured",
-    "law_counts_of",
     "resting",
-    "searched",
     "start",
     "to_structured",
     "update",
     "use_batch",
 ]
 
-_MOST_ROWS = 2000  # of a start
-_FIRST_UPDATES = 10
-CAREFUL = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 1.0)
-"""Powers of the likelihood in the passes that find q of a row from the prior."""
-_CHUNK = 2**14  # rows whose last q is found at once
 _HARDLY = 0.1  # rows of a batch that have a feature: with fewer it is spare
 _SHARE = 128  # rows of a batch that a thread takes at once
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """How batches are used."""
 
     batch: int = 1024
@@ -107,11 +107,11 @@ class Plan:
         return float((n_updates + self.delay) ** -self.decay)
 
 
-DEFAULT = Plan()
+DEFAULT = BatchPlan()
 
 
 class StochasticState(NamedTuple):
-    """Everything but q of the rows, and the running averages of their sums; at rest also q."""
+    """Everything but q of the rows, and the running averages of their sums."""
 
     sums: RowSums
     sizes: FloatArray
@@ -128,23 +128,16 @@ class StochasticState(NamedTuple):
     """alpha."""
     concentration: float
     """c."""
-    rows: Rows
+    z: Packed
     """Z drawn in the last pass; without rows before the first one, and at rest."""
-    row_log_odds: FloatArray
-    """lambda, shape (rows, features), at rest; without rows before."""
-    count_terms: FloatArray
-    """g, shape (rows, counts), at rest; without rows before."""
     bound: float
     """That of the last pass, or at rest."""
+    at_rest: bool = False
+    """Whether q of every row was found: it is with the rows."""
     n_updates: int = 0
     """How many batches were used."""
     number: int = 0
     """How many passes were made."""
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether q of every row was found."""
-        return len(self.row_log_odds) > 0
 
 
 class StochasticInfo(NamedTuple):
@@ -163,35 +156,35 @@ def update(
     seed: np.uint64,
     state: StochasticState,
     model: Model,
-    data: Data,
+    rows: ChainRows,
     *,
-    plan: Plan = DEFAULT,
-    n_threads: int = 1,
+    plan: BatchPlan = DEFAULT,
 ) -> tuple[StochasticState, StochasticInfo]:
     """Make a pass over the data, and find q of every row if it changed little; nothing at rest."""
     if state.at_rest:
         return state, StochasticInfo(state.bound, 0.0)
-    before, n_rows = state, data.shape[0]
-    rows, whole = np.zeros((n_rows, model.n_features), np.int8), None
+    before, n_rows = state, rows.shape[0]
+    z, whole = np.zeros((n_rows, -(-model.n_features // 8)), np.uint8), None
     n_batches = max(1, round(n_rows / plan.batch))
     for place, chosen in enumerate(np.array_split(rng.permutation(n_rows), n_batches)):
         at = np.sort(chosen)
-        state, swept = use_batch(state, model, data, at, plan, n_threads)
+        data = rows.take(at)
+        state, swept = use_batch(state, model, data, at, plan, rows.store.n_threads)
         if place % plan.every == 0 and place + plan.every < n_batches:
-            state = _with_seed(state, model, data.rows(at), swept.means)
+            state = _with_seed(state, model, data, swept.means)
         drawn = np.zeros(swept.row_log_odds.shape, np.int8)
         kernel.draw(seed, state.n_updates, 0, swept.row_log_odds, swept.count_terms, drawn)
-        rows[at] = drawn
+        z[at] = pack_rows(drawn)
         whole = swept.totals if whole is None else whole.plus(swept.totals)
     assert whole is not None
     value = evaluate(
         model, state.features, state.parameters, weights_of(state), state.law_counts, whole
     )
-    state = state._replace(rows=rows, bound=value, number=state.number + 1)
+    state = state._replace(z=z, bound=value, number=state.number + 1)
     steps = sum(plan.step(at) for at in range(before.n_updates, state.n_updates))
     moved = _moved(before, state, n_rows)
     if moved < plan.still * min(1.0, steps) or state.number >= plan.most_passes:
-        state = _settled(state, model, data, n_threads)
+        state = _settled(state, model, rows)
     return state, StochasticInfo(state.bound, moved)
 
 
@@ -200,12 +193,12 @@ def use_batch(
     model: Model,
     data: Data,
     at: IntArray,
-    plan: Plan = DEFAULT,
+    plan: BatchPlan = DEFAULT,
     n_threads: int = 1,
 ) -> tuple[StochasticState, Swept]:
-    """Find q of some rows, and update everything else with what they say."""
+    """Find q of the rows `at`, and update everything else with what they say."""
     swept = _fresh_rows(_given(state, model), model, data, at, plan.powers, n_threads, _SHARE)
-    rho, totals = plan.step(state.n_updates), swept.totals.scaled(data.shape[0] / at.size)
+    rho, totals = plan.step(state.n_updates), swept.totals.scaled(len(model.counts) / at.size)
     both = zip(state.sums, totals.sums, strict=True)
     sums = RowSums(*(_towards(old, new, rho) for old, new in both))
     law_counts = _towards(state.law_counts, totals.law_counts, rho)
@@ -250,84 +243,87 @@ def _moved(before: StochasticState, after: StochasticState, n_rows: int) -> floa
 
 
 def start(
-    rng: np.random.Generator, model: Model, data: Data, tick: Tick = no_tick, n_starts: int = 5
+    rng: np.random.Generator,
+    model: Model,
+    rows: ChainRows,
+    tick: Tick = no_tick,
+    n_starts: int = 5,
 ) -> StochasticState:
     """Return a state found on some of the rows."""
-    n_rows = data.shape[0]
-    some = np.sort(rng.permutation(n_rows)[:_MOST_ROWS])
-    state = searched(rng, model.on_rows(some), data.rows(some), tick, n_starts)
-    return from_structured(state, model, data, some)
-
-
-def searched(
-    rng: np.random.Generator, model: Model, data: Data, tick: Tick, n_starts: int
-) -> StructuredState:
-    """Return a state of some rows, as if there were no others, from which all can begin."""
-    state = structured.start(rng, model, data, tick, n_starts)
-    for _ in range(_FIRST_UPDATES):
-        state, _ = structured.update(rng, np.uint64(0), state, model, data, every=5)
-    return state
+    some = np.sort(rng.permutation(rows.shape[0])[: sampled_start.SAMPLE])
+    state, here = structured.searched(rng, model.on_rows(some), rows, some, tick, n_starts)
+    return from_structured(state, model, here, some)
 
 
 def from_structured(
-    state: StructuredState, model: Model, data: Data, rows: IntArray | None = None
+    state: StructuredState, model: Model, rows: ChainRows, some: IntArray
 ) -> StochasticState:
-    """Return a state with the features of a `StructuredState` of all rows, or of those given."""
-    n_rows = data.shape[0]
-    at = np.arange(n_rows) if rows is None else rows
-    width, scale = count_width(model), n_rows / at.size
-    law_counts = scale * law_counts_of(model, state, at)
+    """Return a state with the features of a `StructuredState` of some rows.
+
+    Parameters
+    ----------
+    state, rows
+        Of these rows only.
+    model
+        Of all rows.
+    some
+        Which rows they are.
+    """
+    width, scale = count_width(model), len(model.counts) / some.size
     whole = StochasticState(
-        RowSums(*(np.empty(0) for _ in RowSums._fields)), np.empty(0), law_counts, state.features,
-        state.parameters, state.log_odds, state.mass, state.concentration,
-        np.zeros((0, model.n_features), np.int8), np.zeros((0, model.n_features)),
-        np.zeros((0, width)), -np.inf,
+        RowSums(*(np.empty(0) for _ in RowSums._fields)), np.empty(0),
+        scale * structured.law_counts_of(model, state, some), state.features, state.parameters,
+        state.log_odds, state.mass, state.concentration,
+        np.zeros((0, -(-model.n_features // 8)), np.uint8), -np.inf,
     )  # fmt: skip
-    terms = np.full((at.size, width), -np.inf)
-    terms[:, : state.count_terms.shape[1]] = state.count_terms
-    swept = sweep_rows(
-        _given(whole, model), data.rows(at), model.counts.index[at], state.row_log_odds, terms,
-        move=False,
-    )  # fmt: skip
-    totals = swept.totals.scaled(scale)
+    table = np.concatenate([part.copy() for part in rows.parts()])
+    wide = np.pad(table, ((0, 0), (0, model.n_features + width - table.shape[1])),
+                  constant_values=-np.inf)  # fmt: skip
+    here = in_memory(rows.take(np.arange(some.size)))
+    again = here.rows(layout(model), model.counts.index[some])
+    again.load(wide)
+    passed: Passed = again.do(Pass(_given(whole, model), np.uint64(0), 0, move=False))
+    assert isinstance(passed.totals, Totals)
+    totals = passed.totals.scaled(scale)
     return whole._replace(sums=totals.sums, sizes=totals.sizes, law_counts=totals.law_counts)
 
 
 def to_structured(
-    state: StochasticState,
-    model: Model,
-    data: Data,
-    powers: Sequence[float] = CAREFUL,
-    n_threads: int = 1,
+    state: StochasticState, model: Model, rows: ChainRows, powers: Sequence[float] = CAREFUL
 ) -> StructuredState:
-    """Return q of every row given the features, with the exact bound; the rest stays as it is."""
-    return _all_rows(state, model, data, powers, n_threads)[0]
+    """Find q of every row given the features, with the exact bound; the rest stays as it is."""
+    totals = _all_rows(state, model, rows, powers)
+    value = evaluate(
+        model, state.features, state.parameters, weights_of(state), totals.law_counts, totals
+    )
+    return StructuredState(
+        state.features, state.parameters, state.log_odds, state.mass, state.concentration,
+        totals.law_counts, value, state.number,
+    )  # fmt: skip
 
 
 def estimated_bound(
     state: StochasticState,
     model: Model,
-    data: Data,
-    rows: IntArray,
+    rows: ChainRows,
+    some: IntArray,
     powers: Sequence[float] = CAREFUL,
-    n_threads: int = 1,
 ) -> float:
     """Return an estimate of the bound that `to_structured` finds, from q of some of the rows.
 
     It would be unbiased if learned laws knew their counts, which are those of the running average.
     """
-    swept = _fresh_rows(_given(state, model), model, data, rows, powers, n_threads)
-    totals = swept.totals.scaled(data.shape[0] / rows.size)
+    given, data = _given(state, model), rows.take(some)
+    swept = _fresh_rows(given, model, data, some, powers, rows.store.n_threads)
+    totals = swept.totals.scaled(rows.shape[0] / some.size)
     return evaluate(
         model, state.features, state.parameters, weights_of(state), state.law_counts, totals
     )
 
 
-def _settled(
-    state: StochasticState, model: Model, data: Data, n_threads: int = 1
-) -> StochasticState:
+def _settled(state: StochasticState, model: Model, rows: ChainRows) -> StochasticState:
     """Return a state at rest: q of every row, then features and scales given these."""
-    whole, totals = _all_rows(state, model, data, CAREFUL, n_threads)
+    totals = _all_rows(state, model, rows, CAREFUL)
     factor, parameters = improve_features(
         gaussian(model), totals.sums, state.features, state.parameters
     )
@@ -335,46 +331,52 @@ def _settled(
     weights = point_weights.update(model, weights_of(state), totals.sizes, law_counts.sum(axis=0))
     return state._replace(
         sums=totals.sums, sizes=totals.sizes, law_counts=law_counts, features=factor,
-        parameters=parameters, rows=state.rows[:0].copy(), row_log_odds=whole.row_log_odds,
-        count_terms=whole.count_terms, **weights._asdict(),
+        parameters=parameters, z=state.z[:0].copy(), at_rest=True, **weights._asdict(),
         bound=evaluate(model, factor, parameters, weights, law_counts, totals),
     )  # fmt: skip
 
 
-def resting(rng: np.random.Generator, model: Model, data: Data) -> StochasticState:
+def resting(rng: np.random.Generator, model: Model, rows: ChainRows) -> StochasticState:
     """Return a state at rest at the prior, to see how long a draw takes."""
-    drawn = model.draw_prior(rng, data.shape[1])
+    some = np.arange(min(rows.shape[0], _SHARE))
+    part, data = model.on_rows(some), rows.take(some)
+    drawn = part.draw_prior(rng, rows.shape[1])
     guess = model.likelihood.first_guess(data, model.n_features)
-    some = np.arange(min(data.shape[0], _SHARE))
-    part, here = model.on_rows(some), data.rows(some)
-    first = structured.from_rows(part, here, drawn.rows[some], drawn._replace(parameters=guess))
-    state = from_structured(first, model, data, some)
-    terms = _given(state, model).tables[:, : count_width(model)]
-    return state._replace(
-        row_log_odds=np.repeat(state.log_odds[None], data.shape[0], axis=0),
-        count_terms=terms[model.counts.index],
-    )
+    here = in_memory(data).rows(layout(part), part.counts.index)
+    first = structured.from_rows(part, here, drawn.rows, drawn._replace(parameters=guess))
+    state = from_structured(first, model, here, some)
+    rows.do(Pass(_given(state, model), np.uint64(0), 0, (), fresh=True))
+    return state._replace(at_rest=True)
 
 
-def draw(
-    rng: np.random.Generator, seed: np.uint64, state: StochasticState, model: Model, data: Data
-) -> State:
-    """Return a state with Z and A drawn from q, learned laws given Z, and the points.
+def drawn_rows(
+    rng: np.random.Generator,
+    seed: np.uint64,
+    state: StochasticState,
+    model: Model,
+    rows: ChainRows,
+) -> tuple[StochasticState, Tally]:
+    """Return the tally of a draw of Z, and the state that has it.
 
-    Z is drawn afresh at rest; before, it is that of the last pass, or of the prior if there was
+    At rest Z is drawn afresh; before, it is that of the last pass, or of the prior if there was
     none.
     """
-    rows = state.rows
     if state.at_rest:
-        rows = np.zeros(state.row_log_odds.shape, np.int8)
-        kernel.draw(seed, 0, 0, state.row_log_odds, state.count_terms, rows)
-    elif state.number == 0:
+        passed: Passed = rows.do(Pass(_given(state, model), seed, 0, ()))
+        return state, passed.tally
+    if state.number == 0:
         laws = mean_log_probs(model.counts, model.n_features)
-        rows = model.draw_rows(rng, state.log_odds, laws)
+        state = state._replace(z=pack_rows(model.draw_rows(rng, state.log_odds, laws)))
+    return state, model.tally(unpack_rows(state.z, model.n_features))
+
+
+def draw(rng: np.random.Generator, state: StochasticState, model: Model, tally: Tally) -> State:
+    """Return a state without rows: A drawn from q, learned laws given Z, and the points."""
     parameters = draw_features(rng, gaussian(model), state.features, state.parameters)
-    laws = draw_log_probs(rng, model.counts, rows.sum(axis=1), model.n_features)
+    laws = tallied_log_probs(rng, model.counts, tally.histograms)
+    none = np.zeros((0, model.n_features), np.int8)
     return State(
-        rows, state.log_odds, state.mass, state.concentration, laws, parameters, state.number
+        none, state.log_odds, state.mass, state.concentration, laws, parameters, state.number
     )
 
 
@@ -387,26 +389,13 @@ def weights_of(state: StochasticState) -> Weights:
 
 
 def _all_rows(
-    state: StochasticState, model: Model, data: Data, powers: Sequence[float], n_threads: int
-) -> tuple[StructuredState, Totals]:
-    """Return q of every row, found some rows at a time, and their totals."""
-    given, n_rows = _given(state, model), data.shape[0]
-    lam, nu = (np.empty((n_rows, model.n_features)) for _ in range(2))
-    terms, totals = np.empty((n_rows, count_width(model))), None
-    for first in range(0, n_rows, _CHUNK):
-        at = np.arange(first, min(first + _CHUNK, n_rows))
-        swept = _fresh_rows(given, model, data, at, powers, n_threads)
-        lam[at], terms[at], nu[at] = swept.row_log_odds, swept.count_terms, swept.means
-        totals = swept.totals if totals is None else totals.plus(swept.totals)
-    assert totals is not None
-    value = evaluate(
-        model, state.features, state.parameters, weights_of(state), totals.law_counts, totals
-    )
-    whole = StructuredState(
-        lam, terms, nu, state.features, state.parameters, state.log_odds, state.mass,
-        state.concentration, totals.law_counts, value, state.number,
-    )  # fmt: skip
-    return whole, totals
+    state: StochasticState, model: Model, rows: ChainRows, powers: Sequence[float]
+) -> Totals:
+    """Find q of every row from the prior, and return their totals."""
+    order = Pass(_given(state, model), np.uint64(0), 0, tuple(powers), fresh=True)
+    passed: Passed = rows.do(order)
+    assert isinstance(passed.totals, Totals)
+    return passed.totals
 
 
 def _fresh_rows(
@@ -418,12 +407,12 @@ def _fresh_rows(
     n_threads: int,
     block: int = 512,
 ) -> Swept:
-    """Return rows after some passes that begin at the prior."""
-    which = model.counts.index[at]
+    """Return the rows `at` after some passes that begin at the prior."""
+    law_of_row = model.counts.index[at]
     return sweep_rows(
-        given, data.rows(at), which, np.repeat(given.log_odds[None], at.size, axis=0),
-        given.tables[which, : count_width(model)], powers=powers, n_threads=n_threads, block=block,
-        names=at,
+        given, data, law_of_row, np.repeat(given.log_odds[None], at.size, axis=0),
+        given.tables[law_of_row, : count_width(model)], powers=powers, n_threads=n_threads,
+        block=block, names=at,
     )  # fmt: skip
 
 
@@ -435,11 +424,3 @@ def _given(state: StochasticState, model: Model) -> Given:
 
 def _towards(old: FloatArray, new: FloatArray, step: float) -> FloatArray:
     return np.asarray((1.0 - step) * old + step * new)
-
-
-def law_counts_of(model: Model, state: StructuredState, at: IntArray) -> FloatArray:
-    """Return the expected counts of laws known to the whole model, from a state of some rows."""
-    whole = np.zeros((len(model.counts.laws), state.law_counts.shape[1]))
-    _, first = np.unique(model.counts.index[at], return_index=True)
-    whole[model.counts.index[at][np.sort(first)]] = state.law_counts
-    return whole

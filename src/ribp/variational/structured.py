@@ -3,14 +3,19 @@
     q(Z, A, f) = prod_n q(z_n) prod_d q(A_.d) prod_g q(f_g),    q(z_n) = exp(lambda_n.z + g_n(|z|)),
 
 the family of the prior, with log-odds and a count part of its own for every row; q(A) has the full
-covariance (`ribp.variational.features`), q(f) is Dirichlet. Scales are points, and so are weights,
-or these are drawn now and then. The bound is exact,
+covariance (`ribp.variational.features`), q(f) is Dirichlet. Scales and weights are points. The
+bound is exact,
 
     E_q log p(X, Z, A, f | theta, scales) - E_q log q + log p(scales) + log p(theta, alpha, c),
 
 and so is every step: each lambda_ni given the others, g_n, q(A), the noise, the feature scale,
-q(f), theta, alpha, c. None lowers the bound; only weights that are drawn can (weights="sample").
-Between updates of the weights q(Z) does not depend on theta: it stays what it is when theta moves.
+q(f), theta, alpha, c. None lowers the bound. Between updates of the weights q(Z) does not depend on
+theta: it stays what it is when theta moves.
+
+q(z_n) is with the rows (`ribp.variational.structured_rows.Pass`), wherever they are. The search for
+a start is made on 2000 of them, as if there were no others; given its features all rows find their
+q from the prior, with powers of the likelihood that rise to one: that is far quicker than to search
+with all rows.
 """
 
 from __future__ import annotations
@@ -19,57 +24,58 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ribp.checks import FloatArray
-from ribp.counts.tables import draw_log_probs
-from ribp.kernels import rows_structured as kernel
-from ribp.likelihoods.base import Data, Rows
+from ribp.checks import FloatArray, IntArray
+from ribp.counts.tables import tallied_log_probs
+from ribp.likelihoods.base import Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.mcmc import hyper
-from ribp.mcmc import weights as mcmc_weights
+from ribp.mcmc import sampled_start
 from ribp.mcmc.rows_collapsed import gaussian
+from ribp.mcmc.sampled_start import searched_rows
 from ribp.mcmc.start import Tick, best_start, no_tick
-from ribp.model import Model, State
+from ribp.model import Model, State, Tally
+from ribp.rows.local import LocalRows, in_memory
+from ribp.rows.store import ChainRows
 from ribp.variational import features as feature_part
 from ribp.variational import point_weights
-from ribp.variational.alike import alike
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import Weights
 from ribp.variational.structured_rows import (
-    GROUP,
     Given,
-    Swept,
+    Pass,
+    Passed,
     Totals,
     count_tables,
     count_width,
-    sweep_groups,
+    layout,
     weighed,
 )
 
 __all__ = [
-    "StructuredInfo",
+    "CAREFUL",
     "StructuredState",
     "bound",
     "draw",
+    "drawn_rows",
     "finish",
-    "follow",
     "from_rows",
     "given",
+    "law_counts_of",
+    "searched",
     "start",
     "update",
 ]
 
+CAREFUL = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 1.0)
+"""Powers of the likelihood in the passes that find q of a row from the prior."""
 _SHARP = 3.0  # by how much a row's log-odds lean towards the row it starts from
+_FIRST_UPDATES = 10
+_WEIGHTS_EVERY = 25  # updates
+_NO_SEED = np.uint64(0)  # of a draw of Z that nobody uses
 
 
 class StructuredState(NamedTuple):
-    """All of q, and the points."""
+    """All of q but that of the rows, and the points."""
 
-    row_log_odds: FloatArray
-    """lambda, shape (rows, features)."""
-    count_terms: FloatArray
-    """g, shape (rows, counts); -inf where a count is impossible."""
-    row_means: FloatArray
-    """E[z_n], shape (rows, features)."""
     features: FeatureFactor
     """q(A)."""
     parameters: GaussianParameters
@@ -88,143 +94,151 @@ class StructuredState(NamedTuple):
     """How many updates were made."""
 
 
-class StructuredInfo(NamedTuple):
-    """What an update did."""
-
-    bound: float
-    change: float
-    """The largest change of an E[z_ni]."""
-
-
-def from_rows(model: Model, data: Data, rows: Rows, state: State) -> StructuredState:
-    """Return a state whose rows lean towards given 0/1 rows, with the weights and scales given."""
-    ones = rows.sum(axis=1)
-    law_counts = np.zeros((len(model.counts.laws), model.n_features + 1))
-    np.add.at(law_counts, (model.counts.index, ones), 1.0)
+def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> StructuredState:
+    """Return a state whose rows lean towards 0/1 rows z, with the weights and scales given."""
+    law_counts = model.tally(z).histograms.astype(np.float64)
     tables = count_tables(model, state.log_odds, law_counts)
-    lean = state.log_odds + _SHARP * (2.0 * rows - 1.0)
-    if len(rows) > GROUP:  # rows that are alike begin alike, also in different groups
-        kinds = alike(data, model.counts.index)
-        lean = kinds.spread(kinds.firsts(lean))
+    lean = state.log_odds + _SHARP * (2.0 * z - 1.0)
+    rows.load(np.hstack([lean, tables[model.counts.index, : count_width(model)]]))
+    first = _without_features(model, rows, state, law_counts)
+    return finish(first, model, _moments(first, model, rows))
+
+
+def _without_features(
+    model: Model, rows: ChainRows, state: State, law_counts: FloatArray
+) -> StructuredState:
     n_features = model.n_features + model.likelihood.background
-    factor = feature_part.prior_factor(data.shape[1], np.ones(n_features))
-    empty = StructuredState(
-        lean, tables[model.counts.index, : count_width(model)], rows.astype(np.float64), factor,
-        state.parameters, state.log_odds, state.mass, state.concentration, law_counts, -np.inf,
+    factor = feature_part.prior_factor(rows.shape[1], np.ones(n_features))
+    return StructuredState(
+        factor, state.parameters, state.log_odds, state.mass, state.concentration, law_counts,
+        -np.inf,
     )  # fmt: skip
-    swept = _sweep(empty, model, data, move=False)
-    return finish(empty, model, swept.totals)
+
+
+def at_prior(model: Model, rows: ChainRows, state: State) -> StructuredState:
+    """Return a state whose rows are at their prior, with the weights and scales given."""
+    law_counts = np.zeros((len(model.counts.laws), model.n_features + 1))
+    first = _without_features(model, rows, state, law_counts)
+    passed: Passed = rows.do(Pass(given(first, model), _NO_SEED, 0, fresh=True))
+    return finish(first, model, _known(passed.totals))
 
 
 def start(
-    rng: np.random.Generator, model: Model, data: Data, tick: Tick = no_tick, n_starts: int = 5
+    rng: np.random.Generator,
+    model: Model,
+    rows: ChainRows,
+    tick: Tick = no_tick,
+    n_starts: int = 5,
 ) -> StructuredState:
     """Return the state at the rows that a short search by Gibbs sampling finds.
 
     It is the search that finds the features. From random rows annealing the noise of q alone does
     not, and updates that begin at the wrong features stay there.
     """
-    found = best_start(rng, model, data, n_starts, tick=tick)
-    return from_rows(model, data, found.rows, found)
+    n_rows = rows.shape[0]
+    if n_rows <= sampled_start.SAMPLE:
+        found = best_start(rng, model, rows.take(np.arange(n_rows)), n_starts, tick=tick)
+        return from_rows(model, rows, found.rows, found)
+    some = searched_rows(rng, n_rows)
+    state, _ = searched(rng, model.on_rows(some), rows, some, tick, n_starts)
+    law_counts = law_counts_of(model, state, some) * (n_rows / some.size)
+    state = state._replace(law_counts=law_counts, number=0)
+    tick(n_starts, n_starts)
+    passed: Passed = rows.do(Pass(given(state, model), _NO_SEED, 0, CAREFUL, fresh=True))
+    return finish(state, model, _known(passed.totals))
+
+
+def searched(
+    rng: np.random.Generator,
+    model: Model,
+    rows: ChainRows,
+    some: IntArray,
+    tick: Tick,
+    n_starts: int,
+) -> tuple[StructuredState, LocalRows]:
+    """Return a state of some rows, as if there were no others, and these rows in memory.
+
+    `model` is that of these rows.
+    """
+    here = in_memory(rows.take(some)).rows(layout(model), model.counts.index)
+    state = start(rng, model, here, tick, n_starts)
+    for _ in range(_FIRST_UPDATES):
+        state, _ = update(_NO_SEED, state, model, here, every=5)
+    return state, here
+
+
+def law_counts_of(model: Model, state: StructuredState, some: IntArray) -> FloatArray:
+    """Return the expected counts of laws known to the whole model, from a state of some rows."""
+    whole = np.zeros((len(model.counts.laws), state.law_counts.shape[1]))
+    _, first = np.unique(model.counts.index[some], return_index=True)
+    whole[model.counts.index[some][np.sort(first)]] = state.law_counts
+    return whole
 
 
 def update(
-    rng: np.random.Generator,
     seed: np.uint64,
     state: StructuredState,
     model: Model,
-    data: Data,
+    rows: ChainRows,
     *,
-    weights: str = "point",
-    every: int = 25,
-    n_threads: int = 1,
-) -> tuple[StructuredState, StructuredInfo]:
+    every: int = _WEIGHTS_EVERY,
+) -> tuple[StructuredState, Tally]:
     """Make one pass over rows, features, scales and laws, and over the weights now and then.
 
     Parameters
     ----------
-    rng, seed
-        Used for weights that are drawn.
-    state, model, data
-    weights
-        "point" to maximise the bound over the weights, "sample" to draw them given a Z from q.
+    seed
+        Of the draw of Z from q, which is tallied.
+    state, model, rows
     every
         The weights change in every so many updates.
-    n_threads
-        The result does not depend on it.
-    """
-    swept = _sweep(state, model, data, n_threads=n_threads)
-    change = float(np.abs(swept.means - state.row_means).max(initial=0.0))
-    moved = state._replace(
-        row_log_odds=swept.row_log_odds, count_terms=swept.count_terms, row_means=swept.means
-    )
-    drawn = None
-    if weights == "sample" and (state.number + 1) % every == 0:
-        drawn = _drawn_weights(rng, seed, moved, model)
-    moved = follow(moved, model, swept.totals, every=every, weights=drawn)
-    return moved, StructuredInfo(moved.bound, change)
-
-
-def follow(
-    state: StructuredState,
-    model: Model,
-    totals: Totals,
-    *,
-    every: int = 25,
-    weights: Weights | None = None,
-) -> StructuredState:
-    """Do what an update does after its pass over the rows, which may be anywhere.
-
-    Parameters
-    ----------
-    state, model
-    totals
-        Of the rows after the pass.
-    every
-        The weights change in every so many updates,
-    weights
-        to these, or to better ones if none are given.
     """
     number = state.number + 1
+    passed: Passed = rows.do(Pass(given(state, model), seed, number))
+    totals = _known(passed.totals)
     if number % every == 0:
         sizes, histogram = totals.sizes, totals.law_counts.sum(axis=0)
-        fresh = weights or point_weights.update(model, weights_of(state), sizes, histogram)
+        fresh = point_weights.update(model, weights_of(state), sizes, histogram)
         state = state._replace(**fresh._asdict())
-    return finish(state, model, totals)._replace(number=number)
+    return finish(state, model, totals)._replace(number=number), passed.tally
 
 
-def bound(state: StructuredState, model: Model, data: Data) -> float:
+def bound(state: StructuredState, model: Model, rows: ChainRows) -> float:
     """Return the bound, from nothing but q and the points."""
-    totals = _sweep(state, model, data, move=False).totals
     return evaluate(
-        model, state.features, state.parameters, weights_of(state), state.law_counts, totals
-    )
+        model, state.features, state.parameters, weights_of(state), state.law_counts,
+        _moments(state, model, rows),
+    )  # fmt: skip
 
 
-def draw(
-    rng: np.random.Generator, seed: np.uint64, state: StructuredState, model: Model, data: Data
-) -> State:
-    """Return a state with Z and A drawn from q, learned laws given Z, and the points."""
-    rows = _drawn_rows(seed, state)
-    likelihood = gaussian(model)
-    parameters = feature_part.draw_features(rng, likelihood, state.features, state.parameters)
-    laws = draw_log_probs(rng, model.counts, rows.sum(axis=1), model.n_features)
+def drawn_rows(seed: np.uint64, state: StructuredState, model: Model, rows: ChainRows) -> Tally:
+    """Draw Z from q as it is, and return its tally."""
+    passed: Passed = rows.do(Pass(given(state, model), seed, state.number, ()))
+    return passed.tally
+
+
+def draw(rng: np.random.Generator, state: StructuredState, model: Model, tally: Tally) -> State:
+    """Return a state without rows: A drawn from q, learned laws given Z, and the points."""
+    parameters = feature_part.draw_features(rng, gaussian(model), state.features, state.parameters)
+    laws = tallied_log_probs(rng, model.counts, tally.histograms)
+    none = np.zeros((0, model.n_features), np.int8)
     return State(
-        rows, state.log_odds, state.mass, state.concentration, laws, parameters, state.number
+        none, state.log_odds, state.mass, state.concentration, laws, parameters, state.number
     )
 
 
 # Parts
 
 
-def _sweep(
-    state: StructuredState, model: Model, data: Data, *, move: bool = True, n_threads: int = 1
-) -> Swept:
-    """Make one pass over all rows, or only find their moments."""
-    return sweep_groups(
-        given(state, model), data, model.counts.index, state.row_log_odds, state.count_terms,
-        move=move, n_threads=n_threads,
-    )  # fmt: skip
+def _moments(state: StructuredState, model: Model, rows: ChainRows) -> Totals:
+    """Return the totals of q(z_n) as it is."""
+    passed: Passed = rows.do(Pass(given(state, model), _NO_SEED, 0, move=False))
+    return _known(passed.totals)
+
+
+def _known(totals: Totals | tuple[()]) -> Totals:
+    assert isinstance(totals, Totals)
+    return totals
 
 
 def given(state: StructuredState, model: Model) -> Given:
@@ -285,24 +299,6 @@ def evaluate(
     value -= totals.log_q + point_weights.law_divergence(model.counts, law_counts)
     value += likelihood.scales_log_prior(parameters)
     return value + point_weights.log_prior(model, weights)
-
-
-def _drawn_weights(
-    rng: np.random.Generator, seed: np.uint64, state: StructuredState, model: Model
-) -> Weights:
-    """Draw weights, mass and concentration given a Z drawn from q."""
-    rows = _drawn_rows(seed, state)
-    histogram = np.bincount(rows.sum(axis=1), minlength=model.n_features + 1)
-    prior = model.weight_prior(state.mass, state.concentration)
-    sizes = rows.sum(axis=0, dtype=np.int64)
-    log_odds, _ = mcmc_weights.update(rng, state.log_odds, sizes, histogram, prior)
-    return Weights(*hyper.update(rng, model, state, log_odds, sizes, histogram))
-
-
-def _drawn_rows(seed: np.uint64, state: StructuredState) -> Rows:
-    rows = np.zeros(state.row_log_odds.shape, np.int8)
-    kernel.draw(seed, state.number, 0, state.row_log_odds, state.count_terms, rows)
-    return rows
 
 
 def weights_of(state: StructuredState) -> Weights:

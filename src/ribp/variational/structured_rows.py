@@ -4,50 +4,39 @@ Rows that show the same entries and have the same law have the same q: one of ea
 (`ribp.variational.alike`, `ribp.kernels.rows_structured`), in blocks of a fixed size, on any number
 of threads. A row whose part of the bound is not finite is an error that names it.
 
-Many rows are taken a group of 4096 at a time: kinds are those of the group, and the totals of group
-j are the node (3, j) of the tree of `ribp.likelihoods.blocks`. Groups may be anywhere.
+`Pass` is the piece of work for a row store. Its table is q(z_n),
+
+    row n = (lambda_n, g_n),     features + counts numbers,
+
+and Z is drawn from it. Rows are deduplicated within their group of 4096, whose totals are a node of
+the tree of `ribp.blocks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from ribp.blocks import BLOCK, GROUP, LEVEL, in_order
 from ribp.checks import FloatArray, IntArray
+from ribp.draws import pack_rows
 from ribp.errors import InputError
 from ribp.kernels import rows_structured as kernel
 from ribp.likelihoods.base import Data
-from ribp.likelihoods.blocks import BLOCK, Tree, in_order
 from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.model import Model
+from ribp.model import Model, Tally
+from ribp.rows.store import Done, Layout, Order, RowGroup, Work
 from ribp.symmetric import log_esp
 from ribp.variational import features
 from ribp.variational.alike import alike
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import expected_log_probs
 
-__all__ = [
-    "GROUP",
-    "LEVEL",
-    "Given",
-    "Swept",
-    "Totals",
-    "count_tables",
-    "count_width",
-    "sum_groups",
-    "sweep_groups",
-    "sweep_rows",
-    "weighed",
-]
-
-T = TypeVar("T")
-
-LEVEL = 3
-"""That of the nodes of groups."""
-GROUP = BLOCK << LEVEL
-"""Rows of a group."""
+__all__ = ["Given", "Pass", "Passed", "Swept", "Totals", "count_tables", "count_width", "layout",
+           "row_means", "sweep_rows", "weighed"]  # fmt: skip
 
 
 class Given(NamedTuple):
@@ -104,7 +93,7 @@ class Swept(NamedTuple):
 def sweep_rows(
     given: Given,
     data: Data,
-    which: IntArray,
+    law_of_row: IntArray,
     row_log_odds: FloatArray,
     count_terms: FloatArray,
     *,
@@ -118,7 +107,7 @@ def sweep_rows(
 
     Parameters
     ----------
-    given, data, which
+    given, data, law_of_row
         Everything else; the data and the law of each row.
     row_log_odds, count_terms
         lambda and g of each row; of rows of one kind those of the first count.
@@ -133,8 +122,10 @@ def sweep_rows(
     names
         Numbers of the rows, for messages; 0, 1, .. if not given.
     """
-    kinds = alike(data, which)
-    here, law = (data, which) if kinds.all_differ else (data.rows(kinds.first), which[kinds.first])
+    kinds = alike(data, law_of_row)
+    here, law = data, law_of_row
+    if not kinds.all_differ:
+        here, law = data.rows(kinds.first), law_of_row[kinds.first]
     lam, g, number = kinds.firsts(row_log_odds), kinds.firsts(count_terms), kinds.number
     tables = np.ascontiguousarray(given.tables[:, : g.shape[1]])
     nu, probs, divergences = np.empty_like(lam), np.empty_like(g), np.empty(len(lam))
@@ -153,7 +144,8 @@ def sweep_rows(
         missing = _missing_pairs(rows, terms.place, number[at], own_pairs)
         return features.row_sums(given.likelihood, rows, nu[at], pairs, missing, number[at])
 
-    sums = features.add_up(features.in_blocks(work, len(lam), n_threads, block))
+    parts = [slice(at, min(at + block, len(lam))) for at in range(0, len(lam), block)]
+    sums = features.add_up(in_order(work, parts, n_threads if len(parts) > 1 else 1))
     squares = np.einsum("nd,nd,d->n", here.values, here.values, given.noise_scale**-2.0)
     _check(divergences - squares, kinds.first if names is None else names[kinds.first])
     law_counts = np.zeros_like(given.tables)
@@ -164,38 +156,85 @@ def sweep_rows(
     return Swept(kinds.spread(lam), kinds.spread(g), kinds.spread(nu), totals)
 
 
-def sweep_groups(
-    given: Given,
-    data: Data,
-    which: IntArray,
-    row_log_odds: FloatArray,
-    count_terms: FloatArray,
-    *,
-    move: bool = True,
-    n_threads: int = 1,
-) -> Swept:
-    """Do what `sweep_rows` does, group by group."""
-    new = np.empty_like(row_log_odds), np.empty_like(count_terms), np.empty_like(row_log_odds)
+class Passed(NamedTuple):
+    """All that rows tell after a pass."""
 
-    def work(at: slice, n_threads: int) -> Totals:
-        swept = sweep_rows(
-            given, data.rows(at), which[at], row_log_odds[at], count_terms[at], move=move,
-            n_threads=n_threads, names=np.arange(at.start, at.stop),
-        )  # fmt: skip
-        for whole, part in zip(new, swept[:3], strict=True):
-            whole[at] = part
-        return swept.totals
-
-    return Swept(*new, sum_groups(work, len(which), n_threads))
+    totals: Totals | tuple[()]
+    """() if there was only a draw."""
+    tally: Tally
+    """Of Z as it was drawn."""
 
 
-def sum_groups(work: Callable[[slice, int], T], n_rows: int, n_threads: int) -> T:
-    """Return the sum of what `work` makes of each group, on as many threads as it is told."""
-    groups = [slice(at, min(at + GROUP, n_rows)) for at in range(0, n_rows, GROUP)]
-    across = n_threads if len(groups) >= 4 * n_threads else 1
-    parts = in_order(lambda at: work(at, n_threads // across), groups, across)
-    total: T = Tree((LEVEL, number, part) for number, part in enumerate(parts)).total(None)
-    return total
+@dataclass(frozen=True, eq=False)
+class Pass(Order):
+    """The order to improve q of every row, and to draw Z from it."""
+
+    given: Given
+    seed: np.uint64
+    """Of the draw of Z after the passes."""
+    number: int
+    """Of that draw."""
+    powers: tuple[float, ...] = (1.0,)
+    """Of the likelihood in each pass; without any, q(z_n) stays as it is and Z is drawn."""
+    fresh: bool = False
+    """Whether rows begin at the prior, not where they are."""
+    move: bool = True
+    """False to leave q(z_n) as it is, and only find its moments."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it needs the data."""
+        return bool(self.powers)
+
+    @property
+    def changes(self) -> bool:
+        """Whether q changes."""
+        return self.fresh or (self.move and bool(self.powers))
+
+    def prepared(self) -> Work:
+        """Return what is done to a group of rows."""
+        given, size = self.given, self.given.log_odds.size
+
+        def work(group: RowGroup, n_threads: int) -> Done:
+            first, data, law_of_row, table = group
+            if self.fresh:
+                lam = np.repeat(given.log_odds[None], len(law_of_row), axis=0)
+                terms = given.tables[law_of_row, : table.shape[1] - size]
+            else:
+                lam, terms = table[:, :size], table[:, size:]
+            lam, terms = np.ascontiguousarray(lam), np.ascontiguousarray(terms)
+            totals: Totals | tuple[()] = ()
+            if self.powers:
+                lam, terms, _, totals = sweep_rows(
+                    given, data, law_of_row, lam, terms, move=self.move, powers=self.powers,
+                    n_threads=n_threads, names=first + np.arange(len(law_of_row)),
+                )  # fmt: skip
+            rows = np.zeros(lam.shape, np.int8)
+            kernel.draw(self.seed, self.number, first, lam, terms, rows)
+            passed = Passed(totals, Tally.of(rows, law_of_row, len(given.tables)))
+            new = np.hstack([lam, terms]) if self.changes else None
+            return Done(new, pack_rows(rows), [(LEVEL, first // GROUP, passed)])
+
+        return work
+
+
+def layout(model: Model) -> Layout:
+    """Return the table of what rows have: q(z_n)."""
+    return Layout(model.n_features + count_width(model), "float64", model.n_features)
+
+
+def row_means(table: FloatArray, n_features: int) -> FloatArray:
+    """Return E[z_n] of rows whose table is given, shape (rows, features)."""
+    lam, g = table[:, :n_features].copy(), table[:, n_features:].copy()
+    none, nothing = np.zeros((0, n_features, n_features)), np.zeros(lam.shape)
+    nu = np.empty_like(lam)
+    kernel.sweep(
+        nothing, np.zeros((n_features, n_features)), none, np.full(len(lam), -1),
+        np.zeros(n_features), np.zeros((1, g.shape[1])), np.zeros(len(lam), np.int64),
+        np.ones(len(lam)), False, lam, g, nu, np.empty_like(g), np.empty(len(lam)),
+        np.zeros((n_features, n_features)), none,
+    )  # fmt: skip
+    return nu
 
 
 def count_tables(model: Model, log_odds: FloatArray, law_counts: FloatArray) -> FloatArray:

@@ -1,0 +1,337 @@
+"""Shards on a Dask cluster: many machines, or many processes of one.
+
+Every shard is a chain of tasks, each a pure function of the one before:
+
+    data -> rows_0 -> rows_1 -> rows_2 -> ...        rows_k = work(data, rows_{k-1}, order_k),
+
+and next to it the sums of each piece of work, which the driver adds up. All random numbers belong
+to (seed, sweep, row), so a task that is run again gives the same bits. That is what happens when a
+worker dies: Dask knows the tasks that led to what was lost, and runs them on another worker. Every
+so many orders the driver takes in what rows have and hands it out again, so that these chains of
+tasks stay short.
+
+A worker has one shard, and works on it with all of its threads. The driver sends an order to every
+shard, or, if there are many, to one of them, and workers pass it on among themselves; every shard
+sends back a handful of sums. Data never move, unless a worker dies, or a method takes some rows.
+
+A message that follows another within ten milliseconds is held back by Dask until then. So what a
+sweep needs is asked for first, and what is no longer needed is let go of after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.blocks import Nodes, Tree
+from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
+from ribp.likelihoods.base import Data
+from ribp.rows.cluster import PATIENCE, connect, distributed, n_workers, ready, versions
+from ribp.rows.local import added_up, joined, spans
+from ribp.rows.shard import Held, Seen, Shard, as_they_are, holding
+from ribp.rows.source import ArraySource, Source
+from ribp.rows.store import FirstLook, Layout, Order, Packed
+from ribp.rows.tables import MemoryTable, Parts
+from ribp.threads import n_cores
+
+__all__ = ["DaskRows", "DaskStore", "is_dask"]
+
+_FEW = 8  # shards, to each of which the driver sends its order
+_RENEW = 50  # orders after which rows are taken in and handed out again
+
+Span = tuple[int, int]
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array."""
+    return type(X).__module__.startswith("dask.array") and hasattr(X, "to_delayed")
+
+
+# What workers do
+
+
+def _shard(data: Any, span: Span, complete: bool = False, likelihood: Any = None) -> Shard:
+    """Return a shard of a source, or of an array that holds just its rows."""
+    standard = as_they_are if likelihood is None else likelihood.standard
+    n_threads = distributed().get_worker().state.nthreads
+    if isinstance(data, np.ndarray):
+        return Shard(ArraySource(data), *span, complete, span[0], standard, n_threads)
+    return Shard(data, *span, complete, 0, standard, n_threads)
+
+
+def _look(expected: dict[str, str], data: Any, span: Span) -> Seen:
+    ready(expected)
+    return _shard(data, span).look()
+
+
+def _squares(data: Any, span: Span, complete: bool, means: FloatArray) -> Nodes:
+    return _shard(data, span, complete).squares(means)
+
+
+def _take(data: Any, span: Span, complete: bool, likelihood: Any, at: IntArray) -> Data:
+    return _shard(data, span, complete, likelihood).take(at)
+
+
+def _do(
+    expected: dict[str, str],
+    data: Any,
+    span: Span,
+    complete: bool,
+    likelihood: Any,
+    law_of_row: IntArray,
+    before: tuple[Held, Nodes],
+    order: Order,
+) -> tuple[Held, Nodes]:
+    ready(expected)
+    return _shard(data, span, complete, likelihood).do(order, law_of_row, before[0])
+
+
+def _nodes(rows: tuple[Held, Nodes]) -> Nodes:
+    return rows[1]
+
+
+def _packed(rows: tuple[Held, Nodes]) -> Packed:
+    return rows[0].packed
+
+
+def _table(rows: tuple[Held, Nodes]) -> NDArray[Any]:
+    table = rows[0].table
+    return table.read(0, table.n_rows)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _empty(layout: Layout, n_rows: int) -> tuple[Held, Nodes]:
+    return _loaded(layout, np.zeros((n_rows, layout.width), layout.dtype))
+
+
+def _loaded(layout: Layout, table: NDArray[Any]) -> tuple[Held, Nodes]:
+    return holding(layout, MemoryTable(table)), []
+
+
+# What the driver does
+
+
+def _large_graphs() -> Any:
+    """Return a context in which rows may be handed out: Dask warns of more than 10 MB."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+
+
+class DaskStore:
+    """Data on a Dask cluster, as a driver sees them.
+
+    Parameters
+    ----------
+    client
+        Of the cluster.
+    shape
+        Rows and dims.
+    place
+        Makes the data of each of some ranges of rows: futures, or sources that workers can read.
+    n_shards
+        None for one a worker, on all of its threads.
+    own
+        Whether to close the client in the end.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        shape: tuple[int, int],
+        place: Callable[[list[tuple[int, int]]], Sequence[Any]],
+        *,
+        n_shards: int | None = None,
+        own: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.client, self.shape, self._own = client, shape, own
+        found = n_workers(client, patience)
+        self._versions = versions()
+        self.spans = spans(shape[0], n_shards or found)
+        self._data = list(place(self.spans))
+        self._complete = False
+        self._likelihood: Any = None
+        self._look: FirstLook | None = None
+        self._asked: list[Any] = []
+
+    is_memory = False
+
+    @classmethod
+    def of_array(cls, X: Any, client: Any = None, **options: Any) -> DaskStore:
+        """Return the store of a Dask array: on a client given, the current one, or our own."""
+        own = client is None
+        if client is None:
+            try:
+                client, own = distributed().get_client(), False
+            except ValueError:
+                client = connect()
+        if X.ndim != 2 or any(not isinstance(n, int) or n == 0 for n in X.shape):
+            raise InputError(
+                "X",
+                "must be a matrix with at least one row and one column, of known size",
+                f"shape {X.shape}",
+                "Call X.compute_chunk_sizes() where Dask does not know it.",
+            )
+        if X.dtype.kind not in "biuf":
+            raise InputError("X", "must hold real numbers", X.dtype, "Convert it first.")
+
+        def place(ranges: list[tuple[int, int]]) -> Sequence[Any]:
+            sizes = tuple(stop - start for start, stop in ranges)
+            parts = X.astype(np.float64).rechunk({0: sizes, 1: X.shape[1]}).to_delayed()
+            placed: Sequence[Any] = client.compute([part[0] for part in parts])
+            return placed
+
+        return cls(client, X.shape, place, own=own, **options)
+
+    @classmethod
+    def of_source(cls, source: Source, client: Any, **options: Any) -> DaskStore:
+        """Return the store of a source that all workers can read, such as a shared file."""
+        return cls(client, source.shape, lambda ranges: [source] * len(ranges), **options)
+
+    def close(self) -> None:
+        """Let go of the data, and of a cluster that is ours."""
+        self._data, self._asked = [], []
+        if self._own:
+            cluster = self.client.cluster
+            self.client.close()
+            if cluster is not None:
+                cluster.close()
+
+    def look(self) -> FirstLook:
+        """Look at all data, once."""
+        if self._look is None:
+            seen = self.ask(_look, lambda at: (self._versions, self._data[at], self.spans[at]))
+
+            def squares(complete: bool, means: FloatArray) -> list[Nodes]:
+                self._complete = complete
+                return self.ask(
+                    _squares, lambda at: (self._data[at], self.spans[at], complete, means)
+                )
+
+            self._look = added_up(self.shape, seen, squares)
+        return self._look
+
+    def use_units(self, likelihood: Any) -> None:
+        """Give data in the standard units of a likelihood from now on."""
+        self._likelihood = self.everywhere(likelihood)
+
+    def share(self, n_jobs: int, n_chains: int) -> int:
+        """Return how many chains may run at once: one, with all workers."""
+        return 1
+
+    @property
+    def n_threads(self) -> int:
+        """Of this process: workers have their own."""
+        return n_cores()
+
+    def take(self, at: IntArray) -> Data:
+        """Return the data of some rows."""
+        return joined(self.ask(_take, lambda n: (*self.given(n)[1:], at)))
+
+    def in_memory(self, method: str) -> Data:
+        """Raise an `InputError`."""
+        raise InputError(
+            "X",
+            f'must be in memory with method="{method}"',
+            "a Dask array",
+            'Use method="gibbs-rows", "structured", "stochastic" or "hybrid".',
+        )
+
+    def rows(self, layout: Layout, law_of_row: IntArray) -> DaskRows:
+        """Return the rows of a chain, which have nothing yet."""
+        return DaskRows(self, layout, law_of_row)
+
+    # For rows
+
+    def given(self, at: int) -> tuple[Any, ...]:
+        """Return what work on shard `at` is given of the data."""
+        return self._versions, self._data[at], self.spans[at], self._complete, self._likelihood
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Any:
+        """Return the future of some work."""
+        return self.client.submit(work, *given, pure=False)
+
+    def everywhere(self, value: Any) -> Any:
+        """Return something that workers fetch from one another; Dask can make it again."""
+        return self.submit(_same, value)
+
+    def sent(self, value: Any) -> Any:
+        """Return something for all shards: itself, or from worker to worker if there are many."""
+        return value if len(self.spans) <= _FEW else self.everywhere(value)
+
+    def ask(self, work: Callable[..., Any], given: Callable[[int], tuple[Any, ...]]) -> list[Any]:
+        """Return what all shards answer."""
+        self._asked = [self.submit(work, *given(at)) for at in range(len(self.spans))]
+        answers: list[Any] = self.client.gather(self._asked)
+        return answers
+
+
+class DaskRows:
+    """What the rows of one chain have, on workers."""
+
+    def __init__(self, store: DaskStore, layout: Layout, law_of_row: IntArray) -> None:
+        self.store, self.layout, self.shape = store, layout, store.shape
+        self._layout = store.everywhere(layout)
+        self._laws = [store.everywhere(law_of_row[start:stop]) for start, stop in store.spans]
+        self._held = [
+            store.submit(_empty, self._layout, stop - start) for start, stop in store.spans
+        ]
+        self._since, self.begun = 0, False
+
+    def take(self, at: IntArray) -> Data:
+        """Return the data of some rows, in standard units."""
+        return self.store.take(at)
+
+    def do(self, order: Order) -> Any:
+        """Do a piece of work to every row, and return the sum over all of them."""
+        if self._since >= _RENEW:
+            self._renew()
+        self.begun = self.begun or order.changes
+        sent, store = self.store.sent(order), self.store
+        done = [
+            store.submit(_do, *store.given(at), self._laws[at], held, sent)
+            for at, held in enumerate(self._held)
+        ]
+        tree = Tree()
+        for nodes in store.ask(_nodes, lambda at: (done[at],)):
+            for node in nodes:
+                tree.add(*node)
+        if order.changes or self.layout.dtype != "uint8":  # or Z may have been drawn
+            self._held, self._since = done, self._since + 1
+        return tree.total(None)
+
+    def load(self, table: Parts) -> None:
+        """Put back what rows have."""
+        self.begun = True
+        with _large_graphs():
+            self._held = [
+                self.store.submit(_loaded, self._layout, table[start:stop])
+                for start, stop in self.store.spans
+            ]
+        self._since = 0
+
+    def parts(self) -> Iterator[NDArray[Any]]:
+        """Yield what all rows have, a shard at a time."""
+        for held in self._held:
+            found: NDArray[Any] = self.store.submit(_table, held).result()
+            yield found
+
+    def packed(self) -> Packed:
+        """Return Z of all rows."""
+        packed: Packed = np.concatenate(self.store.ask(_packed, lambda at: (self._held[at],)))
+        return packed
+
+    def _renew(self) -> None:
+        """Take in what rows have, and hand it out again."""
+        with _large_graphs():
+            for at, part in enumerate(self.parts()):
+                self._held[at] = self.store.submit(_loaded, self._layout, part)
+        self._since = 0

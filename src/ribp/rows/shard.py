@@ -1,0 +1,210 @@
+"""A shard: some groups of rows, and what is done to them. It knows nothing of who calls it.
+
+Data are read a group at a time, used and dropped; shards begin with a group. Answers are nodes of
+the tree of `ribp.blocks`, so that it does not matter which shard has which groups.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ribp.blocks import GROUP, Nodes, Tree, in_order, sum_nodes
+from ribp.checks import (
+    LARGEST,
+    TOO_LARGE,
+    FloatArray,
+    IntArray,
+    cell_place,
+    first_not_count,
+    first_too_large,
+)
+from ribp.errors import InputError, StorageError
+from ribp.likelihoods.base import Data, complete
+from ribp.likelihoods.moments import squares, totals
+from ribp.rows.source import Source
+from ribp.rows.store import Layout, NotACount, Order, Packed, RowGroup
+from ribp.rows.tables import MemoryTable, Table
+
+__all__ = ["Held", "Seen", "Shard", "as_they_are", "holding", "not_a_count"]
+
+T = TypeVar("T")
+_NO_DATA = complete(np.zeros((0, 0)))
+
+
+class Seen(NamedTuple):
+    """What a first look at a shard finds."""
+
+    complete: bool
+    not_a_count: NotACount | None
+    digests: list[str]
+    """Fingerprints of groups of rows."""
+    totals: Nodes
+    """Number and sum of the entries seen in each column."""
+    low: FloatArray
+    """The smallest entry seen in each column."""
+    high: FloatArray
+
+    @classmethod
+    def together(cls, parts: Sequence[Seen]) -> Seen:
+        """Return what was seen in several ranges of rows."""
+        return cls(
+            all(part.complete for part in parts),
+            next((part.not_a_count for part in parts if part.not_a_count), None),
+            [digest for part in parts for digest in part.digests],
+            sum_nodes(part.totals for part in parts),
+            np.minimum.reduce([part.low for part in parts]),
+            np.maximum.reduce([part.high for part in parts]),
+        )
+
+
+class Held(NamedTuple):
+    """What the rows of a shard have."""
+
+    table: Table
+    z: Packed | None
+    """Z, drawn from what the table says; None where the table is Z."""
+
+    @property
+    def packed(self) -> Packed:
+        """Z of all rows."""
+        if self.z is not None:
+            return self.z
+        assert isinstance(self.table, MemoryTable)
+        return self.table.array
+
+    def following(self, changes: bool) -> Held:
+        """Return where to write what rows have next; the same table if that does not change."""
+        table = self.table.following() if changes else self.table
+        return Held(table, None if self.z is None else self.z.copy())
+
+
+def holding(layout: Layout, table: Table) -> Held:
+    """Return what rows have whose table is known; if that is not Z, Z is yet to be drawn."""
+    if layout.dtype == "uint8":
+        return Held(table, None)
+    return Held(table, np.zeros((table.n_rows, -(-layout.n_features // 8)), np.uint8))
+
+
+def as_they_are(data: Data) -> Data:
+    """Return data in the units of the user."""
+    return data
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows start .. stop - 1 of a run.
+
+    Parameters
+    ----------
+    source
+        Where data come from; its row 0 is row `at` of the run.
+    start, stop
+        Rows of the run; `start` is a multiple of `GROUP`.
+    complete
+        Whether nothing is missing in any row of the run.
+    at
+        The row of the run with which the source begins.
+    standard
+        Brings data to standard units.
+    n_threads
+        The answers do not depend on it.
+    """
+
+    source: Source
+    start: int
+    stop: int
+    complete: bool = False
+    at: int = 0
+    standard: Callable[[Data], Data] = as_they_are
+    n_threads: int = 1
+
+    # A first look
+
+    def look(self) -> Seen:
+        """Read everything once: what is missing, what cannot be, what it adds up to."""
+        return Seen.together(self._groups(self._look))
+
+    def _look(self, start: int, stop: int, n_threads: int) -> Seen:
+        values, observed = self.source.read(slice(start - self.at, stop - self.at), False)
+        wrong = first_too_large(values)
+        if wrong:
+            place = f"{values[wrong]} in {cell_place(start + wrong[0], wrong[1])}"
+            rule = f"finite, and at most {LARGEST:g} in size, where it is observed"
+            if self.source.name == "X":
+                raise InputError("X", f"must be {rule}", place, TOO_LARGE)
+            raise StorageError(self.source.name, f"has {place}, but must be {rule}", TOO_LARGE)
+        data = complete(values) if observed.all() else Data(values, observed)
+        digest = hashlib.sha256(np.ascontiguousarray(values).data)
+        digest.update(np.ascontiguousarray(data.observed).data)
+        nodes = Tree.of_blocks(start, stop, lambda at: totals(data.rows(at))).nodes
+        seen = True if data.complete else observed
+        low, high = (
+            end(values, axis=0, where=seen, initial=sign * np.inf)
+            for end, sign in ((np.min, 1.0), (np.max, -1.0))
+        )
+        wrong_count = not_a_count(values, start)
+        return Seen(data.complete, wrong_count, [digest.hexdigest()], nodes, low, high)
+
+    def squares(self, means: FloatArray) -> Nodes:
+        """Return sums of squares around the means of the columns."""
+
+        def group(start: int, stop: int, n_threads: int) -> Nodes:
+            data = self.data(start, stop)
+            return Tree.of_blocks(start, stop, lambda at: squares(data.rows(at), means)).nodes
+
+        return sum_nodes(self._groups(group))
+
+    def take(self, at: IntArray) -> Data:
+        """Return the data of those of these rows that are here, in standard units."""
+        here = at[(at >= self.start) & (at < self.stop)]
+        return self.standard(self.source.read(here - self.at, self.complete))
+
+    # Work
+
+    def data(self, start: int, stop: int) -> Data:
+        """Return the data of some rows in standard units; they last until this thread reads again.
+
+        Those of the user, as long as no others are known.
+        """
+        return self.standard(
+            self.source.read(slice(start - self.at, stop - self.at), self.complete)
+        )
+
+    def do(self, order: Order, law_of_row: IntArray, held: Held) -> tuple[Held, Nodes]:
+        """Return what rows have after a piece of work, and their sums."""
+        work, new = order.prepared(), held.following(order.changes)
+
+        def group(start: int, stop: int, n_threads: int) -> Nodes:
+            at = slice(start - self.start, stop - self.start)
+            data = self.data(start, stop) if order.reads else _NO_DATA
+            rows = RowGroup(start, data, law_of_row[at], held.table.read(at.start, at.stop))
+            done = work(rows, n_threads)
+            if done.table is not None:
+                new.table.write(at.start, done.table)
+            if done.z is not None and new.z is not None:
+                new.z[at] = done.z
+            return done.nodes
+
+        return new, sum_nodes(self._groups(group))
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Return where groups begin and end."""
+        return [(at, min(at + GROUP, self.stop)) for at in range(self.start, self.stop, GROUP)]
+
+    def _groups(self, work: Callable[[int, int, int], T]) -> list[T]:
+        """Return what is made of each group; few groups get all threads, one after another."""
+        spans = self.spans()
+        across = self.n_threads if len(spans) >= 4 * self.n_threads else 1
+        within = self.n_threads // across
+        return list(in_order(lambda span: work(*span, within), spans, across))
+
+
+def not_a_count(values: FloatArray, first: int = 0) -> NotACount | None:
+    """Return the first entry of some rows that is no count, `first` the number of the first row."""
+    at = first_not_count(values)
+    return None if at is None else NotACount(first + at[0], at[1], float(values[at]))

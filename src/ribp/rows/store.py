@@ -1,0 +1,186 @@
+"""The row store: one protocol for rows in memory, in a file, and on a Dask cluster.
+
+A method that treats rows alike, given everything else, is written once, against this protocol:
+
+- a `RowStore` has the data, and looks at them once (`look`); it gives some rows (`take`), or all of
+  them to methods that cannot do without (`in_memory`);
+- `RowStore.rows` makes a `ChainRows`: what the rows of one chain have, such as Z or q(z_n), a table
+  with a fixed number of numbers for each row;
+- `ChainRows.do` does a piece of work, an `Order`, to every row, and returns a sum over all rows.
+  Rows are taken a group at a time, in any order, on threads or machines; sums are added by the
+  fixed tree of `ribp.blocks`. So what is drawn has the same bits wherever the rows are.
+
+Homes: `ribp.rows.local` (memory and files) and `ribp.rows.dask_store`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.blocks import Nodes
+from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods.base import Data, Likelihood
+from ribp.likelihoods.moments import Moments
+from ribp.rows.tables import Parts
+
+__all__ = ["ChainRows", "Done", "FirstLook", "Layout", "NotACount", "Order", "Packed", "RowGroup",
+           "RowStore", "Work"]  # fmt: skip
+
+Packed = NDArray[np.uint8]
+"""Z, eight entries to a byte."""
+
+
+class NotACount(NamedTuple):
+    """An entry that is no whole number from 0 to 2**53."""
+
+    row: int
+    column: int
+    value: float
+
+
+class FirstLook(NamedTuple):
+    """What a first look at all data finds."""
+
+    shape: tuple[int, int]
+    complete: bool
+    """Whether nothing is missing."""
+    not_a_count: NotACount | None
+    """The first observed entry that is no count, if there is one."""
+    moments: Moments
+    low: FloatArray
+    """The smallest entry seen in each column, shape (dims,)."""
+    high: FloatArray
+    digest: str
+    """A fingerprint of the data, the same wherever they are."""
+
+
+class Layout(NamedTuple):
+    """The table of what rows have."""
+
+    width: int
+    """Numbers in a row."""
+    dtype: str
+    """"uint8" for Z itself, packed; "float64" for anything else, with a drawn Z beside it."""
+    n_features: int
+
+
+class RowGroup(NamedTuple):
+    """Some rows that follow one another, as work sees them."""
+
+    first: int
+    """The number of the first row, a multiple of `ribp.blocks.GROUP`."""
+    data: Data
+    """In standard units; without rows if the order reads none."""
+    law_of_row: IntArray
+    table: NDArray[Any]
+    """What they have, shape (rows, width)."""
+
+
+class Done(NamedTuple):
+    """A group of rows after a piece of work."""
+
+    table: NDArray[Any] | None
+    """What they have now; None if the order changes nothing."""
+    z: Packed | None
+    """Z as it was drawn; None if the table is Z, or Z was not drawn."""
+    nodes: Nodes
+    """Sums, as nodes of the tree of `ribp.blocks`."""
+
+
+Work = Callable[[RowGroup, int], Done]
+"""What is done to a group of rows, on so many threads."""
+
+
+class Order(ABC):
+    """A piece of work for all rows: a frozen dataclass that can be sent to another machine."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it needs the data."""
+        return True
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the table of what rows have."""
+        return True
+
+    @abstractmethod
+    def prepared(self) -> Work:
+        """Return the work, after all that is the same for every group."""
+
+
+class ChainRows(Protocol):
+    """What the rows of one chain have, and the data beside them."""
+
+    @property
+    def store(self) -> RowStore:
+        """Which has the data."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims of the data."""
+
+    def take(self, at: IntArray) -> Data:
+        """Return the data of some rows, in standard units; their numbers must rise."""
+
+    def do(self, order: Order) -> Any:
+        """Do a piece of work to every row, and return the sum over all of them."""
+
+    def load(self, table: Parts) -> None:
+        """Put back what rows have."""
+
+    def parts(self) -> Iterator[NDArray[Any]]:
+        """Yield what all rows have, some of them at a time; each lasts until the next."""
+
+    def packed(self) -> Packed:
+        """Return Z of all rows."""
+
+    @property
+    def layout(self) -> Layout:
+        """Of the table."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether rows have anything yet."""
+
+
+class RowStore(Protocol):
+    """The data of a run, wherever they are."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and dims."""
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether all data are in the memory of this process."""
+
+    @property
+    def n_threads(self) -> int:
+        """Of each chain, in this process."""
+
+    def look(self) -> FirstLook:
+        """Look at all data, once; every other method comes after it."""
+
+    def use_units(self, likelihood: Likelihood[Any]) -> None:
+        """Give data in the standard units of a likelihood from now on."""
+
+    def share(self, n_jobs: int, n_chains: int) -> int:
+        """Return how many chains may run at once; cores that they leave serve the rows of each."""
+
+    def take(self, at: IntArray) -> Data:
+        """Return the data of some rows, whose numbers must rise."""
+
+    def in_memory(self, method: str) -> Data:
+        """Return all data, or raise an `InputError`: this method needs them in memory."""
+
+    def rows(self, layout: Layout, law_of_row: IntArray) -> ChainRows:
+        """Return the rows of a chain, which have nothing yet."""
+
+    def close(self) -> None:
+        """Let go of everything."""

@@ -1,0 +1,184 @@
+"""Samplers that need all data in memory; their states have the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
+from ribp.baselines.ibp_gibbs import BuffetModel
+from ribp.baselines.ibp_variational import BuffetState, FiniteBuffetModel
+from ribp.draws import pack_rows
+from ribp.likelihoods import GaussianParameters
+from ribp.likelihoods.base import Data
+from ribp.mcmc import gibbs
+from ribp.mcmc.start import Tick, best_start
+from ribp.model import Model, State, Tally
+from ribp.rows.store import Packed, RowStore
+from ribp.running.restore import Arrays, restored
+from ribp.variational.features import FeatureFactor
+
+__all__ = ["BuffetGibbs", "BuffetVariational", "Gibbs", "InMemory"]
+
+_N_STARTS = 6
+_SHARE = 0.1  # of entries that are one, where a buffet is timed
+
+
+class InMemory:
+    """What these samplers have in common; `method` is how users call them."""
+
+    method: str
+
+    def check(self, store: RowStore) -> None:
+        """Any finite data will do."""
+
+    def rows(self, store: RowStore) -> Data:
+        """Return all data: this method needs them in memory."""
+        return store.in_memory(self.method)
+
+    def shown(self, state: Any) -> Any:
+        """Return the state itself."""
+        return state
+
+    def packed(self, state: Any, rows: Data) -> Packed:
+        """Return Z of all rows."""
+        return pack_rows(self.shown(state).rows)
+
+
+def tally(rows: Any) -> Tally:
+    """Return the tally of rows without laws, as if all had the same."""
+    return Tally.of(rows, np.zeros(len(rows), np.int64), 1)
+
+
+@dataclass(frozen=True)
+class Gibbs(InMemory):
+    """The default sampler of a restricted model, features integrated out."""
+
+    model: Model
+    method = "gibbs"
+
+    def check(self, store: RowStore) -> None:
+        """Raise an `InputError` if these data cannot be."""
+        self.model.check(store)
+
+    def begin(self, rng: np.random.Generator, rows: Data, tick: Tick) -> State:
+        """Return the best of several starts."""
+        return best_start(rng, self.model, rows, _N_STARTS, tick=tick)
+
+    def trial(self, rng: np.random.Generator, rows: Data) -> State:
+        """Return a draw of the prior."""
+        guess = self.model.likelihood.first_guess(rows, self.model.n_features)
+        return self.model.draw_prior(rng, rows.shape[1])._replace(parameters=guess)
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: State, rows: Data
+    ) -> tuple[State, float, Tally]:
+        """Return the next state, its log joint, and the tally of its rows."""
+        state, info = gibbs.update(rng, seed, state, self.model, rows)
+        return state, info.log_joint, info.tally
+
+    def restored(self, arrays: Arrays) -> State:
+        """Return the state that was written down."""
+        state: State = restored(State, arrays, {"parameters": GaussianParameters})
+        self.model.check_state(state)
+        return state
+
+
+@dataclass(frozen=True)
+class BuffetGibbs(InMemory):
+    """The Gibbs sampler of the unrestricted buffet."""
+
+    model: BuffetModel
+    method = "gibbs"
+
+    def begin(self, rng: np.random.Generator, rows: Data, tick: Tick) -> State:
+        """Return the best of several starts from no features at all."""
+        return ibp_gibbs.best_start(rng, self.model, rows, tick=tick)
+
+    def trial(self, rng: np.random.Generator, rows: Data) -> State:
+        """Return the end of a short chain."""
+        return ibp_gibbs.start(rng, self.model, rows)
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: State, rows: Data
+    ) -> tuple[State, float, Tally]:
+        """Return the next state, its log joint, and the tally of its rows."""
+        state = ibp_gibbs.update(rng, seed, state, self.model, rows)
+        return state, self.model.log_joint(state, rows), tally(state.rows)
+
+    def restored(self, arrays: Arrays) -> State:
+        """Return the state that was written down."""
+        state: State = restored(State, arrays, {"parameters": GaussianParameters})
+        return state
+
+
+class DrawnBuffet(NamedTuple):
+    """q, and a draw of it."""
+
+    q: BuffetState
+    shown: State
+
+
+class OnThreads(NamedTuple):
+    """All data, and how many threads may work on them."""
+
+    data: Data
+    n_threads: int
+
+
+@dataclass(frozen=True)
+class BuffetVariational(InMemory):
+    """Mean field for the unrestricted buffet; its log joint is the bound."""
+
+    model: FiniteBuffetModel
+    weights: ibp_variational.Weights
+
+    def rows(self, store: RowStore) -> Any:
+        """Return all data: this method needs them in memory."""
+        method = "variational" if self.weights == "beta" else "hybrid"
+        return OnThreads(store.in_memory(method), store.n_threads)
+
+    def begin(self, rng: np.random.Generator, rows: OnThreads, tick: Tick) -> DrawnBuffet:
+        """Return the best of several starts."""
+        q = ibp_variational_start.start(rng, self.model, rows.data, tick, self.weights)
+        return self.drawn(rng, q)
+
+    def trial(self, rng: np.random.Generator, rows: OnThreads) -> DrawnBuffet:
+        """Return a state that begins at rows with one entry in ten."""
+        data, size = rows.data, self.model.n_features
+        z = (rng.random((data.shape[0], size)) < _SHARE).astype(np.int8)
+        guess = self.model.likelihood.first_guess(data, size)
+        state = State(z, np.zeros(size), _SHARE * size, 1.0, np.zeros((0, size + 1)), guess)
+        return self.drawn(rng, ibp_variational.from_rows(self.model, data, z, state, self.weights))
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: DrawnBuffet, rows: OnThreads
+    ) -> tuple[DrawnBuffet, float, Tally]:
+        """Make one iteration, and draw from q."""
+        data, n_threads = rows
+        q, info = ibp_variational.update(rng, seed, state.q, self.model, data, n_threads=n_threads)
+        drawn = self.drawn(rng, q)
+        return drawn, float(info.bound), tally(drawn.shown.rows)
+
+    def drawn(self, rng: np.random.Generator, q: BuffetState) -> DrawnBuffet:
+        """Return q with a draw of it."""
+        seed = np.uint64(rng.integers(2**63))
+        return DrawnBuffet(q, ibp_variational.draw(rng, seed, q, self.model))
+
+    def shown(self, state: DrawnBuffet) -> State:
+        """Return the draw of q."""
+        return state.shown
+
+    def restored(self, arrays: Arrays) -> DrawnBuffet:
+        """Return the state that was written down."""
+        kinds = {
+            "q": BuffetState,
+            "q.features": FeatureFactor,
+            "q.parameters": GaussianParameters,
+            "shown": State,
+            "shown.parameters": GaussianParameters,
+        }
+        drawn: DrawnBuffet = restored(DrawnBuffet, arrays, kinds)
+        return drawn

@@ -1,0 +1,225 @@
+"""Samplers whose rows may be anywhere: in memory, in a file, on a cluster.
+
+Their states have no rows: what these have is a table in a row store. Variational methods draw from
+q in every sweep; the log joint of such a draw is the bound. Where weights are drawn now and then, q
+follows them; where they are points q comes to rest, and further draws come from where it rests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ribp.likelihoods import GaussianParameters
+from ribp.mcmc import gibbs_rows, rows_given_features, sampled_start
+from ribp.mcmc.start import Tick
+from ribp.model import Model, State, Tally
+from ribp.rows.store import ChainRows, Layout, Packed, RowStore
+from ribp.running.restore import Arrays, restored
+from ribp.variational import hybrid, hybrid_rows, stochastic, structured, structured_rows
+from ribp.variational.features import FeatureFactor, RowSums
+
+__all__ = ["GibbsRows", "Hybrid", "Stochastic", "Structured"]
+
+
+@dataclass(frozen=True)
+class ByRows:
+    """What these samplers have in common."""
+
+    model: Model
+
+    def check(self, store: RowStore) -> None:
+        """Raise an `InputError` if these data cannot be."""
+        self.model.check(store)
+
+    def rows(self, store: RowStore) -> ChainRows:
+        """Return the rows of a chain."""
+        return store.rows(self._layout(), self.model.counts.index)
+
+    def _layout(self) -> Layout:
+        raise NotImplementedError
+
+    def packed(self, state: Any, rows: ChainRows) -> Packed:
+        """Return Z of all rows."""
+        return rows.packed()
+
+    def _guess(self, rng: np.random.Generator, rows: ChainRows) -> State:
+        """Return a draw of the prior without rows, its parameters of the size of the data."""
+        one = np.arange(1)
+        drawn = self.model.on_rows(one).draw_prior(rng, rows.shape[1])
+        few = rows.take(np.arange(min(rows.shape[0], sampled_start.SAMPLE)))
+        guess = self.model.likelihood.first_guess(few, self.model.n_features)
+        return self.model.without_rows(drawn)._replace(parameters=guess)
+
+
+class GibbsRows(ByRows):
+    """`gibbs-rows`: features kept."""
+
+    def _layout(self) -> Layout:
+        return rows_given_features.layout(self.model.n_features)
+
+    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> State:
+        """Return the best of several starts, found on some rows if there are many."""
+        return sampled_start.start(rng, self.model, rows, tick=tick)
+
+    def trial(self, rng: np.random.Generator, rows: ChainRows) -> State:
+        """Return a draw of the prior, rows having what suits them."""
+        state, sweep = sampled_start.followed(rng, self.model, self._guess(rng, rows))
+        rows.do(replace(sweep, steps=sweep.steps[:1]))
+        return state._replace(number=0)
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: State, rows: ChainRows
+    ) -> tuple[State, float, Tally]:
+        """Return the next state, its log joint, and the tally of its rows."""
+        state, info = gibbs_rows.update(rng, seed, state, self.model, rows)
+        return state, info.log_joint, info.tally
+
+    def shown(self, state: State) -> State:
+        """Return the state itself."""
+        return state
+
+    def restored(self, arrays: Arrays) -> State:
+        """Return the state that was written down."""
+        kind = self.model.likelihood.parameters_type
+        state: State = restored(State, arrays, {"parameters": kind})
+        self.model.check_state(state)
+        return state
+
+
+class Drawn(NamedTuple):
+    """q, and a draw of it without its rows."""
+
+    q: Any
+    shown: State
+
+
+class ByPasses(ByRows):
+    """What variational methods have in common."""
+
+    state_type: ClassVar[type]
+
+    def shown(self, state: Drawn) -> State:
+        """Return the draw of q."""
+        return state.shown
+
+    def restored(self, arrays: Arrays) -> Drawn:
+        """Return the state that was written down."""
+        kinds = {
+            "q": self.state_type,
+            "q.features": FeatureFactor,
+            "q.parameters": GaussianParameters,
+            "q.sums": RowSums,
+            "shown": State,
+            "shown.parameters": GaussianParameters,
+        }
+        drawn: Drawn = restored(Drawn, arrays, kinds)
+        return drawn
+
+
+class Structured(ByPasses):
+    """`structured`: q obeys the count laws."""
+
+    state_type = structured.StructuredState
+
+    def _layout(self) -> Layout:
+        return structured_rows.layout(self.model)
+
+    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
+        """Return the best of several starts, found on some rows if there are many."""
+        return self.drawn(rng, structured.start(rng, self.model, rows, tick), rows)
+
+    def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:
+        """Return a state at the prior."""
+        return self.drawn(rng, structured.at_prior(self.model, rows, self._guess(rng, rows)), rows)
+
+    def drawn(
+        self, rng: np.random.Generator, q: structured.StructuredState, rows: ChainRows
+    ) -> Drawn:
+        """Return q with a draw of it."""
+        tally = structured.drawn_rows(_seed(rng), q, self.model, rows)
+        return Drawn(q, structured.draw(rng, q, self.model, tally))
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
+    ) -> tuple[Drawn, float, Tally]:
+        """Make one pass over everything, and draw from q."""
+        q, tally = structured.update(_seed(rng), state.q, self.model, rows)
+        return Drawn(q, structured.draw(rng, q, self.model, tally)), float(q.bound), tally
+
+
+class Hybrid(ByPasses):
+    """`hybrid`: the paper's variational method."""
+
+    state_type = hybrid.HybridState
+
+    def _layout(self) -> Layout:
+        return hybrid_rows.layout(self.model.n_features)
+
+    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
+        """Return the best of several starts, found on some rows if there are many."""
+        return self.drawn(rng, hybrid.start(rng, self.model, rows, tick), rows)
+
+    def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:
+        """Return a state whose rows have what suits them."""
+        guess = self._guess(rng, rows)
+        return self.drawn(rng, hybrid.from_features(rng, self.model, rows, guess), rows)
+
+    def drawn(self, rng: np.random.Generator, q: hybrid.HybridState, rows: ChainRows) -> Drawn:
+        """Return q with a draw of it."""
+        hybrid.drawn_rows(hybrid.draw_seed(rng), self.model, rows)
+        return Drawn(q, hybrid.draw(rng, q, self.model))
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
+    ) -> tuple[Drawn, float, Tally]:
+        """Make one iteration, and draw from q."""
+        q, tally, info = hybrid.update(rng, seed, state.q, self.model, rows)
+        return Drawn(q, hybrid.draw(rng, q, self.model)), float(info.bound), tally
+
+
+class Stochastic(ByPasses):
+    """`stochastic`: the structured method in batches.
+
+    An iteration is a pass over the data until q is at rest, and only a draw from then on.
+    """
+
+    state_type = stochastic.StochasticState
+
+    def _layout(self) -> Layout:
+        return structured_rows.layout(self.model)
+
+    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
+        """Return the best of several starts, found on some rows."""
+        return self.drawn(rng, stochastic.start(rng, self.model, rows, tick), rows)[0]
+
+    def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:
+        """Return a state at rest at the prior: most iterations are draws."""
+        return self.drawn(rng, stochastic.resting(rng, self.model, rows), rows)[0]
+
+    def drawn(
+        self, rng: np.random.Generator, q: stochastic.StochasticState, rows: ChainRows
+    ) -> tuple[Drawn, Tally]:
+        """Return q with a draw of it, and the tally of its rows."""
+        q, tally = stochastic.drawn_rows(rng, _seed(rng), q, self.model, rows)
+        return Drawn(q, stochastic.draw(rng, q, self.model, tally)), tally
+
+    def sweep(
+        self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
+    ) -> tuple[Drawn, float, Tally]:
+        """Make one iteration, and draw from q."""
+        q, info = stochastic.update(rng, seed, state.q, self.model, rows)
+        drawn, tally = self.drawn(rng, q, rows)
+        return drawn, float(info.bound), tally
+
+    def packed(self, state: Drawn, rows: ChainRows) -> Packed:
+        """Return Z of all rows."""
+        packed: Packed = rows.packed() if state.q.at_rest else state.q.z
+        return packed
+
+
+def _seed(rng: np.random.Generator) -> np.uint64:
+    """Return the key of a draw of Z."""
+    return np.uint64(rng.integers(2**63))

@@ -1,0 +1,76 @@
+"""Strange columns are named, and honest ones are not."""
+
+import numpy as np
+import pytest
+
+from ribp.likelihoods.door import as_data
+from ribp.rows.column_notices import column_notices
+from ribp.rows.local import in_memory
+
+
+def table(n_rows=40, n_dims=3, scale=1.0, seed=0):
+    return scale * np.random.default_rng(seed).normal(size=(n_rows, n_dims))
+
+
+def codes(X, **names):
+    return {notice.code: notice.text for notice in column_notices(in_memory(as_data(X)), **names)}
+
+
+@pytest.mark.parametrize(("scale", "code"), [(1e-3, -9999.0), (1.0, 1e30), (1e100, -1e120)])
+def test_a_code_for_missing_is_named_by_row_and_column(scale, code):
+    X = table(scale=scale)
+    X[7, 1] = code
+    text = codes(X)["absurd-cell"]
+    assert f"{code:g} in row 7, column 1" in text
+    assert "Use NaN" in text
+    named = codes(X, dim_names=["a", "b", "c"], row_names=[f"r{n}" for n in range(40)])
+    assert f"{code:g} in row 'r7', column 'b'" in named["absurd-cell"]
+
+
+def test_many_absurd_cells_are_counted():
+    X = table(n_rows=200)
+    X[:15, 0] = -1e9
+    assert codes(X)["absurd-cell"].count("column 0") == 3
+    assert "and 12 more" in codes(X)["absurd-cell"]
+
+
+def test_they_are_found_among_many_rows():
+    X = table(n_rows=60_000, n_dims=2)
+    X[54_321, 1] = 1e12
+    X[::7, 0] = np.nan
+    assert "1e+12 in row 54321, column 1" in codes(X)["absurd-cell"]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        table(),
+        table()[:1],
+        np.random.default_rng(1).standard_cauchy((2000, 5)),
+        np.exp(3 * np.random.default_rng(2).normal(size=(2000, 5))),
+        np.random.default_rng(3).binomial(1, 0.05, (500, 4)) * 1e12,
+        np.random.default_rng(4).poisson(0.3, (500, 4)),
+        np.where(np.random.default_rng(5).random((50, 3)) < 0.3, np.nan, table(50)),
+        1e9 + table(),
+    ],
+)
+def test_honest_columns_are_not(X):
+    assert codes(X) == {}
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e140])
+def test_constant_columns(value):
+    X = table()
+    X[:, 2] = value
+    assert "column 2 " in codes(X)["constant-column"]
+    X[:, 2] = value * (1.0 + 1e-13 * np.arange(40))
+    assert "column 'c'" in codes(X, dim_names=["a", "b", "c"])["constant-column"]
+    X[:, 2] = 1e-160 * np.arange(40)
+    assert "column 2" in codes(X)["constant-column"]
+
+
+def test_missing_columns_and_missing_tables():
+    X = table()
+    X[:, 0] = np.nan
+    assert set(codes(X)) == {"missing-column"}
+    assert set(codes(np.full((4, 2), np.nan))) == {"nothing-observed"}
