@@ -9,10 +9,12 @@ from ribp.background_choice import BackgroundChoice, asked_for, choose_backgroun
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import InputError
-from ribp.estimators.arguments import background_or_auto, likelihood
+from ribp.estimators.arguments import background_or_auto
 from ribp.likelihoods import PoissonCounts
 from ribp.likelihoods.door import as_data
+from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import moments
+from ribp.likelihoods.registry import likelihood_type
 from ribp.mcmc.start import no_tick
 from ribp.model import Model
 from tests.helpers.clear_features import clear_features
@@ -20,7 +22,6 @@ from tests.helpers.clear_features import clear_features
 pytestmark = pytest.mark.jit
 
 FEATURES = 3
-SETTINGS = {"noise": "per-dim", "noise_scale": "learn", "feature_scale": "learn"}
 
 
 def table(seed=0, offset=0.0, n_rows=60, dims=8):
@@ -30,7 +31,7 @@ def table(seed=0, offset=0.0, n_rows=60, dims=8):
 
 
 def model_of(X, laws, kind="gaussian"):
-    law = likelihood(kind, moments(as_data(X)), **SETTINGS, background=False)
+    law = likelihood_type(kind).make(Asked(), moments(as_data(X)))
     return Model(counts.as_row_counts(laws, len(X)), 6, law)
 
 

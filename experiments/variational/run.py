@@ -19,7 +19,8 @@ from ribp import counts
 from ribp.checks import FloatArray
 from ribp.counts.tables import mean_log_probs
 from ribp.likelihoods import GaussianParameters, LinearGaussian
-from ribp.likelihoods.base import Data, RowLaws, complete
+from ribp.likelihoods.base import Data, complete
+from ribp.likelihoods.rows_kept import RowPrior
 from ribp.posterior.predict import decode
 from ribp.posterior.row_posterior import row_posterior
 from ribp.symmetric import log_esp
@@ -79,8 +80,8 @@ def compared(seed: int, k: int, noise: float, n_rows: int) -> list[float]:
     data = complete(LinearGaussian().draw_data(rng, rows, given))
     log_f = mean_log_probs(counts.as_row_counts(counts.exactly(k), n_rows), FEATURES)
     which = np.zeros(n_rows, np.int64)
-    laws = RowLaws(theta, log_f - log_esp(theta), which, np.zeros(1, np.bool_))
-    exact = row_posterior(data, LinearGaussian(), given, laws).probs
+    prior = RowPrior(theta, log_f - log_esp(theta), np.zeros(1, np.bool_), np.array([n_rows]))
+    exact = row_posterior(data, LinearGaussian(), given, prior, which).probs
     best = decode(exact, log_f, which)
     factor = FeatureFactor(A, np.zeros((1, FEATURES, FEATURES)))
     both = [

@@ -63,10 +63,7 @@ class ChainDraws(NamedTuple):
 
 
 def record(
-    state: Recordable,
-    histogram: NDArray[np.int64],
-    shared_noise: bool,
-    learned: bool,
+    state: Recordable, histogram: NDArray[np.int64], scales: dict[str, Any], learned: bool
 ) -> dict[str, Any]:
     """Return the numbers of a draw that do not depend on how its features are named.
 
@@ -75,20 +72,17 @@ def record(
     state
     histogram
         How many rows have each count.
-    shared_noise
-        Whether all columns have the same noise: then one number is kept.
+    scales
+        Parameters beside features and background, as the likelihood records them.
     learned
         Whether some count law is learned: then all laws are kept.
     """
     found = {
         "mass": float(state.mass),
         "concentration": float(state.concentration),
-        "feature_scale": float(state.parameters.feature_scale),
         "count_histogram": np.array(histogram),
+        **scales,
     }
-    noise = getattr(state.parameters, "noise_scale", None)
-    if noise is not None:
-        found["noise_scale"] = float(noise[0]) if shared_noise else np.array(noise)
     if learned:
         found["count_log_probs"] = np.array(state.count_log_probs)
     return found

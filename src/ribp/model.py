@@ -19,7 +19,8 @@ from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data, Likelihood, Rows
+from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.rows_kept import RowPrior, needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp

@@ -49,7 +49,6 @@ def law_of_row(model):
 
 def recorded(model, states, log_joints, *, n_warmup=0, thin=1):
     """Return a chain of states as it would be recorded; the first of them are the warm-up."""
-    shared = getattr(model.likelihood, "shared", False)
     laws = model.counts.laws if isinstance(model, Model) else ()
     learned = any(isinstance(law, Learned) for law in laws)
     chain = ChainDraws([], [], [])
@@ -59,7 +58,8 @@ def recorded(model, states, log_joints, *, n_warmup=0, thin=1):
             chain.warmup.append(known)
             continue
         histogram = np.bincount(state.rows.sum(axis=1), minlength=state.rows.shape[1] + 1)
-        chain.posterior.append(known | record(state, histogram, shared, learned))
+        scales = model.likelihood.recorded(state.parameters)
+        chain.posterior.append(known | record(state, histogram, scales, learned))
         if at % thin == 0:
             chain.features.append(record_features(state, at, pack_rows(state.rows)))
     return chain

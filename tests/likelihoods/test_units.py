@@ -12,6 +12,7 @@ from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.noise_units import noise_units
 from ribp.likelihoods.units import Units
+from ribp.rows.local import in_memory
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 
 RNG = np.random.default_rng(8)
@@ -104,15 +105,18 @@ def test_one_unit_for_all_columns_with_shared_noise():
 
 
 @pytest.mark.parametrize("values", [X, np.nan_to_num(X)], ids=["missing", "complete"])
-def test_rows_on_demand_are_those_of_all(values):
+def test_rows_on_demand_are_those_of_all(values, monkeypatch):
+    """Of very many rows nobody makes a second array: they are brought to standard units as read."""
     likelihood, data = likelihood_of(values, background=True)
-    all_rows, large = likelihood.standard(data), likelihood.standard_on_demand(data)
-    assert large.shape == data.shape
-    assert large.complete == data.complete
-    for at in (slice(3, 9), np.array([1, 5, 20])):
-        np.testing.assert_array_equal(large.rows(at).values, all_rows.rows(at).values)
-        np.testing.assert_array_equal(large.rows(at).observed, all_rows.rows(at).observed)
-    assert not hasattr(large, "values")  # nobody takes them for standard ones
+    few, many = in_memory(data), in_memory(data)
+    few.use_units(likelihood)
+    monkeypatch.setattr("ribp.rows.local.MANY", 10)
+    many.use_units(likelihood)
+    assert many.shards[0].source.data is data
+    assert few.shards[0].source.data is not data
+    for at in (np.arange(3, 9), np.array([1, 5, 20])):
+        for one, other in zip(few.take(at), many.take(at), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_other_columns_are_refused():

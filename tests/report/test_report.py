@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ribp.errors import Notice, StorageError
+from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.door import as_data
-from ribp.posterior.held_out import column_log_density, score
+from ribp.posterior.held_out import score
 from ribp.posterior.predictive_checks import NOISE
 from ribp.posterior.verdict import QUESTIONS
 from ribp.report import Fit, page, write_report
@@ -149,7 +150,7 @@ def test_numbers_on_the_page_are_those_of_the_result():
     fit = Fit(result, "d", seen, hidden=(data.values, hidden))
     text = read(fit).text
     ours = score(result.held_out_log_density(data.values, hidden))
-    beside = score(column_log_density(seen, data.values, hidden, gaussian=True))
+    beside = score(LinearGaussian().column_log_density(seen, data.values)[hidden])
     assert f"{ours.entries:,} entries were hidden" in text
     assert f"{ours.mean:.3f} (standard error {ours.standard_error:.3f})" in text
     assert f"has {beside.mean:.3f}" in text
@@ -163,11 +164,11 @@ def test_columns_alone_are_scored_as_a_normal_law_of_each():
     hidden = np.zeros((4, 2), bool)
     hidden[3] = True
     seen = as_data(np.where(hidden, np.nan, values))
-    found = column_log_density(seen, values, hidden, gaussian=True)
+    found = LinearGaussian().column_log_density(seen, values)[hidden]
     for at, (mean, sd) in enumerate([(2.0, np.sqrt(2 / 3)), (30.0, np.sqrt(800 / 3))]):
         z = (values[3, at] - mean) / sd
         assert np.isclose(found[at], -0.5 * z**2 - np.log(sd * np.sqrt(2 * np.pi)))
-    counts = column_log_density(seen, values, hidden, gaussian=False)
+    counts = PoissonCounts().column_log_density(seen, values)[hidden]
     rate = (6.0 + 0.5) / 3
     assert np.isclose(counts[0], 9 * np.log(rate) - rate - np.log(362880.0))
 

@@ -38,7 +38,8 @@ def test_bits_go_from_the_lowest():
 def test_what_was_recorded_does_not_change_with_the_state():
     state, _ = MODELS["noise per column"].simulate(np.random.default_rng(1), DIMS)
     histogram = np.arange(5)
-    draw = record(state, histogram, False, True)
+    model = MODELS["noise per column"]
+    draw = record(state, histogram, model.likelihood.recorded(state.parameters), True)
     kept = record_features(state, 3, pack_rows(state.rows))
     before = {name: np.array(value) for name, value in (draw | kept).items()}
     for array in (
@@ -165,7 +166,10 @@ def changed(**changes):
         (changed(weights="heavy"), "weights must be one of"),
         (changed(likelihood={"name": "gaussian", "background": 1}), "must be true or false"),
         (changed(likelihood={"name": "gaussian", "background": True, "size": 1}), "must be one of"),
-        (changed(likelihood={"name": "normal", "background": True}), "must be one of gaussian"),
+        (
+            changed(likelihood={"name": "normal", "background": True}),
+            "must be one that is installed here, but got normal",
+        ),
         (changed(likelihood={"background": True}), "must have a name"),
         (changed(n_features=None, laws=[]), "law_of_row is there"),
     ],

@@ -314,7 +314,7 @@ def test_what_cannot_be_fitted_is_refused():
         fit(law=counts.as_row_counts(counts.uniform(1, 2), 299))
     with pytest.raises(InputError, match="must be possible with max_features=3"):
         fit(law=counts.as_row_counts(counts.exactly(4), 300))
-    with pytest.raises(InputError, match='"gibbs-rows" with the Poisson'):
+    with pytest.raises(InputError, match=r'"gibbs-rows" where data are counts'):
         fit(PoissonCounts())
     with pytest.raises(InputError, match='"gibbs-rows" where features are known'):
         fit(LinearGaussian(known=((1.0,) * 4,)))

@@ -46,7 +46,9 @@ Method = Annotated[
     str, typer.Option(help="gibbs, gibbs-rows, augmented, structured, stochastic or hybrid.")
 ]
 MaxFeatures = Annotated[str, typer.Option(help="Largest number of features, or auto.")]
-LikelihoodOption = Annotated[str, typer.Option(help="gaussian, or poisson for counts.")]
+LikelihoodOption = Annotated[
+    str, typer.Option(help="gaussian, poisson for counts, or the name of a plug-in.")
+]
 Background = Annotated[
     str,
     typer.Option(

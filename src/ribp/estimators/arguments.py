@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ribp import checks
-from ribp.checks import MOST_COUNT
 from ribp.errors import InputError
-from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.moments import Moments
-from ribp.likelihoods.units import Units
+from ribp.likelihoods import Likelihood
+from ribp.likelihoods.units import MOST_RATIO, Units
 
 __all__ = [
     "Background",
@@ -22,7 +20,6 @@ __all__ = [
     "entropy",
     "fixed",
     "known_features",
-    "likelihood",
 ]
 
 Learned = Literal["learn"]
@@ -36,8 +33,6 @@ LIMITS = {
     "feature_scale": (1e-100, 1e100),
 }
 """The smallest and the largest number that may be given."""
-MOST_RATIO = 1e6
-"""Of features to noise: beyond it matrices are singular in double precision."""
 
 
 def fixed(name: str, value: float | Learned) -> float | None:
@@ -62,44 +57,9 @@ def known_features(given: ArrayLike | None) -> Known:
     return tuple(map(tuple, array.tolist()))
 
 
-def likelihood(
-    kind: str,
-    seen: Moments,
-    *,
-    noise: str,
-    noise_scale: float | Learned,
-    feature_scale: float | Learned,
-    background: bool,
-    known: Known = (),
-) -> LinearGaussian | PoissonCounts:
-    """Return the likelihood that users ask for, in the units that the data have."""
-    noise_size = fixed("noise_scale", noise_scale)
-    feature_size = fixed("feature_scale", feature_scale)
-    if checks.one_of("likelihood", kind, ("gaussian", "poisson")) == "poisson":
-        if feature_size is not None:
-            checks.within("feature_scale", feature_scale, LIMITS["feature_scale"][0], MOST_COUNT)
-        return PoissonCounts(
-            background=background,
-            feature_scale=feature_size,
-            prior_mean=seen.overall_mean if seen.overall_mean > 0 else 1.0,
-            known=known,
-        )
-    shared = checks.one_of("noise", noise, ("per-dim", "shared")) == "shared"
-    units = Units.of(seen, shared=shared)
-    _check_ratios(noise_size, feature_size, shared, units)
-    return LinearGaussian(
-        shared=shared,
-        background=background,
-        noise_scale=noise_size,
-        feature_scale=feature_size,
-        known=known,
-        units=units,
-    )
-
-
-def check_offsets(given: LinearGaussian | PoissonCounts) -> None:
+def check_offsets(given: Likelihood[Any]) -> None:
     """Raise an `InputError` if columns are too far from zero for a model without a background."""
-    units = given.units if isinstance(given, LinearGaussian) else None
+    units: Units | None = getattr(given, "units", None)
     column, away = (0, 0.0) if units is None else units.farthest()
     if away > MOST_RATIO:
         raise InputError(
@@ -108,29 +68,6 @@ def check_offsets(given: LinearGaussian | PoissonCounts) -> None:
             "from zero",
             f"False, and column {column} is {away:.3g} away",
             "Set background=True, or subtract the mean of that column.",
-        )
-
-
-def _check_ratios(
-    noise_scale: float | None, feature_scale: float | None, shared: bool, units: Units
-) -> None:
-    """Raise an `InputError` if features would be so far above the noise that doubles fail."""
-    spread = max(units.spread)
-    if noise_scale is not None and noise_scale * MOST_RATIO < spread:
-        raise InputError(
-            "noise_scale",
-            f"must be at least {1 / MOST_RATIO:g} of the largest standard deviation of a column, "
-            f"{spread:g}",
-            noise_scale,
-            'Raise it, or set it to "learn".',
-        )
-    unit = (noise_scale or spread) if shared else 1.0
-    if feature_scale is not None and feature_scale > MOST_RATIO * unit:
-        raise InputError(
-            "feature_scale",
-            f"must be at most {MOST_RATIO:g} times the scale of the noise",
-            feature_scale,
-            'Lower it, or set it to "learn".',
         )
 
 

@@ -23,15 +23,17 @@ from ribp.estimators.arguments import (
     background_or_auto,
     check_offsets,
     entropy,
+    fixed,
     known_features,
-    likelihood,
 )
 from ribp.estimators.describe import describe, row_probs
 from ribp.fitting import check, fit
-from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods import Likelihood
 from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.door import as_data
+from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.registry import likelihood_type
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.results.settings import AnyModel
@@ -182,17 +184,16 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
         return data, names
 
-    def _likelihood(self, seen: Moments) -> LinearGaussian | PoissonCounts:
+    def _likelihood(self, seen: Moments) -> Likelihood[Any]:
         on = background_or_auto(self.background)
-        found = likelihood(
-            self.likelihood,
-            seen,
-            noise=self.noise,
-            noise_scale=self.noise_scale,
-            feature_scale=self.feature_scale,
-            background=bool(on),
-            known=known_features(getattr(self, "fixed_components", None)),
+        asked = Asked(
+            bool(on),
+            known_features(getattr(self, "fixed_components", None)),
+            self.noise,
+            fixed("noise_scale", self.noise_scale),
+            fixed("feature_scale", self.feature_scale),
         )
+        found = likelihood_type(self.likelihood).make(asked, seen)
         if on is False:
             check_offsets(found)
         return found

@@ -13,11 +13,10 @@ from ribp import checks
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
-from ribp.errors import InputError
 from ribp.estimators.arguments import LIMITS, Background, Learned, entropy, fixed
 from ribp.estimators.base import Features
-from ribp.likelihoods import PoissonCounts
 from ribp.likelihoods.base import Rows
+from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts
 from ribp.results.settings import MOST_FEATURES, AnyModel
@@ -102,11 +101,7 @@ class IndianBuffet(Features):
         return self.result_.sample(rng, checks.integer("n_rows", n_rows))[1]
 
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
-        likelihood = self._likelihood(seen)
-        if isinstance(likelihood, PoissonCounts):
-            raise InputError(
-                "likelihood", 'must be "gaussian" for IndianBuffet', "poisson", "Use RestrictedIBP."
-            )
+        likelihood = as_gaussian(self._likelihood(seen), "IndianBuffet")
         mass = fixed("mass", self.mass)
         concentration = checks.within("concentration", self.concentration, *LIMITS["concentration"])
         if self.method == "gibbs":

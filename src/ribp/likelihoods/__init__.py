@@ -1,8 +1,10 @@
 """How data come from rows and features: one protocol (`base`), one file a likelihood."""
 
-from ribp.likelihoods.base import Data, Likelihood
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
+from ribp.likelihoods.registry import register
 
 __all__ = [
     "Data",
@@ -11,4 +13,5 @@ __all__ = [
     "LinearGaussian",
     "PoissonCounts",
     "PoissonParameters",
+    "register",
 ]

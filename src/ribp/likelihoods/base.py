@@ -8,28 +8,28 @@ is the business of `ribp.mcmc`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeVar
+import math
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.likelihoods.rows_kept import RowPrior, Work
 
 __all__ = [
     "ALL_SEEN",
     "BoolArray",
     "Data",
-    "Likelihood",
     "Parameters",
-    "RowLaws",
     "Rows",
-    "Unitless",
     "check_known",
+    "column_totals",
     "complete",
+    "exact_sums",
     "in_use",
     "put_known",
+    "shown",
     "with_missing",
 ]
 
@@ -103,19 +103,6 @@ def put_known(known: FloatArray, features: FloatArray) -> None:
         features[: len(known)] = known
 
 
-class RowLaws(NamedTuple):
-    """The prior of every row: p(z_n) = exp(tables[which[n], |z_n|] + theta . z_n)."""
-
-    log_odds: FloatArray
-    """theta, shape (features,)."""
-    tables: FloatArray
-    """log f(k) - log e_k of each law, shape (laws, features + 1)."""
-    which: IntArray
-    """The law of each row."""
-    whole: BoolArray
-    """Laws whose rows are also proposed as a whole, shape (laws,)."""
-
-
 class Parameters(Protocol):
     """What every likelihood's parameters have."""
 
@@ -128,128 +115,17 @@ class Parameters(Protocol):
         """What every row has, shape (dims,); zero without a background."""
 
 
-P = TypeVar("P", bound=Parameters)
+def exact_sums(terms: FloatArray, seen: BoolArray) -> FloatArray:
+    """Return the sum of each row over observed entries, the same wherever the row stands."""
+    return np.array([math.fsum(row[at]) for row, at in zip(terms, seen, strict=True)])
 
 
-class Unitless:
-    """For likelihoods whose data have no units, such as counts: everything is as it is."""
-
-    known: tuple[tuple[float, ...], ...]
-    log_volume = 0.0
-
-    @property
-    def known_features(self) -> FloatArray:
-        """The features that are known, shape (known features, dims)."""
-        return np.array(self.known)
-
-    def standard(self, data: Data) -> Data:
-        """Return the data themselves."""
-        return data
-
-    def standard_on_demand(self, data: Data) -> Data:
-        """Return the data themselves."""
-        return data
-
-    def reported(self, parameters: Any) -> Any:
-        """Return the parameters themselves."""
-        return parameters
-
-    def standardised(self, parameters: Any) -> Any:
-        """Return the parameters themselves."""
-        return parameters
-
-    def row_log_volume(self, data: Data) -> FloatArray:
-        """Return zero for each row."""
-        return np.zeros(len(data.values))
+def column_totals(values: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return number, at least one, and sum of what was seen of each column."""
+    number = np.maximum(observed.sum(axis=0), 1.0)
+    return number, np.where(observed, values, 0.0).sum(axis=0)
 
 
-class Likelihood(Protocol[P]):
-    """The law of data given rows, with parameters P."""
-
-    @property
-    def background(self) -> bool:
-        """Whether there is a feature that every row has and no count law counts."""
-
-    @property
-    def known(self) -> tuple[tuple[float, ...], ...]:
-        """The first features, if they are known, in the units of the user."""
-
-    @property
-    def known_features(self) -> FloatArray:
-        """The same in standard units, shape (known features, dims)."""
-
-    @property
-    def log_volume(self) -> float:
-        """What log densities of data in standard units lose in the units of the user."""
-
-    def standard(self, data: Data) -> Data:
-        """Return data in standard units, in which all other methods want them."""
-
-    def standard_on_demand(self, data: Data) -> Any:
-        """Return data that are brought to standard units when some rows are taken."""
-
-    def reported(self, parameters: P) -> P:
-        """Return parameters in the units of the user."""
-
-    def standardised(self, parameters: P) -> P:
-        """Return parameters, given in the units of the user, in standard units."""
-
-    def row_log_volume(self, data: Data) -> FloatArray:
-        """Return what log densities of rows lose in the units of the user, shape (rows,)."""
-
-    @property
-    def parameters_type(self) -> type:
-        """The NamedTuple of its parameters."""
-
-    @property
-    def empty_rows_are_zero(self) -> bool:
-        """Whether a row without features and background can only be zero."""
-
-    def check(self, n_dims: int, not_a_count: tuple[int, int, float] | None) -> None:
-        """Raise an `InputError` if no parameters could give data with so many columns.
-
-        `not_a_count`: row, column and value of an entry that is no count, if there is one.
-        """
-
-    def first_guess(self, data: Data, n_features: int) -> P:
-        """Return parameters of the size of the data, to start from."""
-
-    def linearised(self, data: Data) -> tuple[Any, Data]:
-        """Return a `LinearGaussian` and data for which a search for rows may stand in for ours."""
-
-    def draw_prior(self, rng: np.random.Generator, n_features: int, dims: int) -> P:
-        """Draw parameters from their prior."""
-
-    def draw_data(self, rng: np.random.Generator, rows: Rows, parameters: P) -> FloatArray:
-        """Draw complete data given rows and parameters."""
-
-    def row_work(self, seed: np.uint64, number: int, parameters: P, prior: RowPrior) -> Work[Any]:
-        """Return what a sweep does to a block of rows."""
-
-    def sums(self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P) -> Any:
-        """Return what `draw` and `log_weight` need of data and rows; part of it may be drawn."""
-
-    def swept_sums(self, swept: Any, used: BoolArray) -> Any:
-        """Return the same from what a sweep has added up, and which features are in use."""
-
-    def draw(self, rng: np.random.Generator, parameters: P, sums: Any) -> P:
-        """Draw new parameters given the sums over data and rows."""
-
-    def log_weight(self, parameters: P, sums: Any) -> float:
-        """Return log p(X, parameters | Z), but for what `log_terms` adds."""
-
-    def log_terms(self, data: Data, rows: Rows, parameters: P) -> float:
-        """Return the part of log p(X, parameters | Z) that no sums can tell, for a block of rows.
-
-        Zero for all rows where `summable`.
-        """
-
-    @property
-    def summable(self) -> bool:
-        """Whether sums that were made before parameters were drawn tell all of the log joint."""
-
-    def update(self, rng: np.random.Generator, data: Data, rows: Rows, parameters: P) -> P:
-        """Draw new parameters given data and rows."""
-
-    def log_joint(self, data: Data, rows: Rows, parameters: P) -> float:
-        """Return log p(X, parameters | Z), features integrated out where that is possible."""
+def shown(data: Data) -> BoolArray:
+    """Return which entries were observed, shape (rows, dims), also if all were."""
+    return np.ones(data.values.shape, np.bool_) if data.complete else data.observed

@@ -10,14 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.likelihoods.base import Data, check_known, put_known
-from ribp.likelihoods.units import Units, UnscaledData, scaled
+from ribp.likelihoods.gaussian_entries import GaussianEntries
+from ribp.likelihoods.likelihood import Asked
+from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.units import MOST_RATIO, Units, scaled
 
 __all__ = ["BACKGROUND_WIDTH", "GaussianParameters", "GaussianSettings"]
 
@@ -39,7 +43,7 @@ class GaussianParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GaussianSettings:
+class GaussianSettings(GaussianEntries):
     """The settings of a linear-Gaussian likelihood.
 
     Parameters
@@ -68,7 +72,23 @@ class GaussianSettings:
     units: Units | None = None
 
     parameters_type: ClassVar[type] = GaussianParameters
-    empty_rows_are_zero: ClassVar[bool] = False
+    integrates_features: ClassVar[bool] = True
+    summable: ClassVar[bool] = True
+
+    @classmethod
+    def make(cls, asked: Asked, seen: Moments) -> Self:
+        """Return the likelihood that users ask for, in the units of these columns."""
+        shared = checks.one_of("noise", asked.noise, ("per-dim", "shared")) == "shared"
+        units = Units.of(seen, shared=shared)
+        _check_ratios(asked.noise_scale, asked.feature_scale, shared, units)
+        return cls(
+            shared=shared,
+            background=asked.background,
+            noise_scale=asked.noise_scale,
+            feature_scale=asked.feature_scale,
+            known=asked.known,
+            units=units,
+        )
 
     def check(self, n_dims: int, not_a_count: object = None) -> None:
         """Any finite data will do that have as many columns as known features, and units."""
@@ -116,12 +136,6 @@ class GaussianSettings:
     def standard(self, data: Data) -> Data:
         """Return data in standard units."""
         return data if self.units is None else scaled(data, self._centre, self.units.spreads)
-
-    def standard_on_demand(self, data: Data) -> Data | UnscaledData:
-        """Return data that are brought to standard units when some rows are taken."""
-        if self.units is None:
-            return data
-        return UnscaledData(data, self._centre, self.units.spreads)
 
     def reported(self, parameters: GaussianParameters) -> GaussianParameters:
         """Return parameters in the units of the user."""
@@ -171,3 +185,26 @@ class GaussianSettings:
         if self.background:
             widths[-1] = BACKGROUND_WIDTH
         return widths
+
+
+def _check_ratios(
+    noise_scale: float | None, feature_scale: float | None, shared: bool, units: Units
+) -> None:
+    """Raise an `InputError` if features would be so far above the noise that doubles fail."""
+    spread = max(units.spread)
+    if noise_scale is not None and noise_scale * MOST_RATIO < spread:
+        raise InputError(
+            "noise_scale",
+            f"must be at least {1 / MOST_RATIO:g} of the largest standard deviation of a column, "
+            f"{spread:g}",
+            noise_scale,
+            'Raise it, or set it to "learn".',
+        )
+    unit = (noise_scale or spread) if shared else 1.0
+    if feature_scale is not None and feature_scale > MOST_RATIO * unit:
+        raise InputError(
+            "feature_scale",
+            f"must be at most {MOST_RATIO:g} times the scale of the noise",
+            feature_scale,
+            'Lower it, or set it to "learn".',
+        )

@@ -26,11 +26,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ribp.checks import FloatArray
+from ribp.errors import InputError
 from ribp.kernels.missing import add_missing_pairs
 from ribp.likelihoods.base import BoolArray, Data, Rows, in_use, put_known
 from ribp.likelihoods.gaussian_settings import (
@@ -38,6 +39,7 @@ from ribp.likelihoods.gaussian_settings import (
     GaussianParameters,
     GaussianSettings,
 )
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.noise_units import noise_units
 from ribp.likelihoods.rows_kept import (
     GaussianSums,
@@ -47,7 +49,7 @@ from ribp.likelihoods.rows_kept import (
 )
 from ribp.likelihoods.units import ROUNDING
 
-__all__ = ["GaussianParameters", "LinearGaussian", "Sums"]
+__all__ = ["GaussianParameters", "LinearGaussian", "Sums", "as_gaussian"]
 
 _SHAPE = 2.0
 _OFFSET = 0.01
@@ -178,12 +180,6 @@ class LinearGaussian(GaussianSettings):
         return gaussian_work(
             seed, number, features, background, noise, prior, background=self.background
         )
-
-    def update(
-        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: GaussianParameters
-    ) -> GaussianParameters:
-        """Draw features, noise and feature scale given the observed entries."""
-        return self.draw(rng, parameters, self.sums(rng, data, rows, parameters))
 
     def draw(
         self, rng: np.random.Generator, parameters: GaussianParameters, sums: Sums
@@ -320,12 +316,6 @@ class LinearGaussian(GaussianSettings):
         """Return the same from the sums."""
         return self._log_marginal(sums, parameters) + self.scales_log_prior(parameters)
 
-    summable = True
-
-    def log_terms(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
-        """Return zero: sums tell everything."""
-        return 0.0
-
     def log_marginal(self, data: Data, rows: Rows, parameters: GaussianParameters) -> float:
         """Return log p(X_observed | Z, scales), the features integrated out.
 
@@ -354,6 +344,18 @@ class LinearGaussian(GaussianSettings):
         if self.feature_scale is None:
             value += _log_inverse_gamma(np.array([parameters.feature_scale]), self.feature_variance)
         return value
+
+
+def as_gaussian(likelihood: Likelihood[Any], who: str) -> LinearGaussian:
+    """Return a likelihood that is linear and Gaussian; `who` needs one, or it is an error."""
+    if not isinstance(likelihood, LinearGaussian):
+        raise InputError(
+            "likelihood",
+            f'must be "gaussian" for {who}',
+            type(likelihood).__name__,
+            'Use RestrictedIBP with method="gibbs-rows".',
+        )
+    return likelihood
 
 
 def _log_inverse_gamma(scale: FloatArray, prior_variance: float) -> float:

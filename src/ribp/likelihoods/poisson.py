@@ -15,24 +15,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln
 
-from ribp.blocks import sum_blocks
+from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.likelihoods.base import (
     BoolArray,
     Data,
     Rows,
-    Unitless,
     check_known,
     in_use,
     put_known,
 )
+from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.poisson_entries import PoissonEntries
 from ribp.likelihoods.rows_kept import (
     PoissonSums,
     RowPrior,
@@ -45,6 +47,7 @@ from ribp.rng import kernel_seed
 __all__ = ["PoissonCounts", "PoissonParameters"]
 
 _LEAST = 1e-300  # a rate is never zero
+_LEAST_SCALE = 1e-100
 _MEAN_SHAPE = 2.0
 
 
@@ -68,7 +71,7 @@ class SplitCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PoissonCounts(Unitless):
+class PoissonCounts(PoissonEntries):
     """The Poisson likelihood with gamma features.
 
     Parameters
@@ -93,6 +96,18 @@ class PoissonCounts(Unitless):
 
     parameters_type: ClassVar[type] = PoissonParameters
     empty_rows_are_zero: ClassVar[bool] = True
+
+    @classmethod
+    def make(cls, asked: Asked, seen: Moments) -> Self:
+        """Return the likelihood that users ask for; counts have no noise to speak of."""
+        if asked.feature_scale is not None:
+            checks.within("feature_scale", asked.feature_scale, _LEAST_SCALE, checks.MOST_COUNT)
+        return cls(
+            background=asked.background,
+            feature_scale=asked.feature_scale,
+            prior_mean=seen.overall_mean if seen.overall_mean > 0 else 1.0,
+            known=asked.known,
+        )
 
     def check(self, n_dims: int, not_a_count: tuple[int, int, float] | None) -> None:
         """Raise an `InputError` unless all entries are whole numbers from 0 to 2**53."""
@@ -176,12 +191,6 @@ class PoissonCounts(Unitless):
         """Return how a sweep has split the counts."""
         return SplitCounts(swept, used)
 
-    def update(
-        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: PoissonParameters
-    ) -> PoissonParameters:
-        """Draw how counts split, then features and their mean."""
-        return self.draw(rng, parameters, self.sums(rng, data, rows, parameters))
-
     def draw(
         self, rng: np.random.Generator, parameters: PoissonParameters, sums: SplitCounts
     ) -> PoissonParameters:
@@ -210,25 +219,14 @@ class PoissonCounts(Unitless):
 
     # Weighing
 
-    summable = False
-
     def log_joint(self, data: Data, rows: Rows, parameters: PoissonParameters) -> float:
         """Return log p(X, A, m | Z), features that no row has integrated out, m as log m."""
-
-        def work(at: slice) -> float:
-            return self.log_terms(data.rows(at), rows[at], parameters)
-
-        return sum_blocks(work, len(rows), 1, 0.0) + self._log_prior(parameters, in_use(rows))
+        terms = self.summed_log_terms(data, rows, parameters)
+        return terms + self._log_prior(parameters, in_use(rows))
 
     def log_weight(self, parameters: PoissonParameters, sums: SplitCounts) -> float:
         """Return log p(A, m | Z): the rest is `log_terms`."""
         return self._log_prior(parameters, sums.used)
-
-    def log_terms(self, data: Data, rows: Rows, parameters: PoissonParameters) -> float:
-        """Return log p(X | Z, A) of a block of rows."""
-        rates = rows @ parameters.features + parameters.background
-        terms = xlogy(data.values, rates) - rates - gammaln(data.values + 1.0)
-        return float(terms.sum() if data.complete else terms[data.observed].sum())
 
     def _log_prior(self, parameters: PoissonParameters, used: BoolArray) -> float:
         known = parameters.features[self._learned(used)]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,13 +25,15 @@ from ribp.checks import FloatArray
 from ribp.likelihoods.base import Data
 from ribp.likelihoods.moments import Moments
 
-__all__ = ["LEAST_SPREAD", "NEARLY_CONSTANT", "ROUNDING", "Units", "UnscaledData", "scaled"]
+__all__ = ["LEAST_SPREAD", "MOST_RATIO", "NEARLY_CONSTANT", "ROUNDING", "Units", "scaled"]
 
 LEAST_SPREAD = 1e-150
 """A column that varies less is constant: squares of such numbers are lost."""
 NEARLY_CONSTANT = 1e-12
 """So is one that varies less than this share of its size, which may be rounding."""
 
+MOST_RATIO = 1e6
+"""Of features to noise, or of offsets to spreads: beyond it matrices are singular in doubles."""
 ROUNDING = 1e-8
 """A spread below this, in standard units, is what rounding leaves of a column that is constant."""
 
@@ -99,25 +100,16 @@ def _unit(variance: float, squared_mean: float) -> float:
 
 
 def scaled(data: Data, centre: FloatArray | float, spread: FloatArray) -> Data:
-    """Return data in standard units; missing entries stay zero."""
+    """Return data in standard units; missing entries stay zero.
+
+    So do entries of a column that are so small that their squares are lost: it has no unit.
+    """
     values = data.values - centre
     values /= spread
+    without = np.flatnonzero(spread == 1.0)
+    if without.size:
+        some = values[:, without]
+        values[:, without] = np.where(np.abs(some) < LEAST_SPREAD, 0.0, some)
     if not data.complete:
         values[~data.observed] = 0.0
     return Data(values, data.observed)
-
-
-class UnscaledData:
-    """Data in the user's units, brought to standard units when some rows are taken.
-
-    What a `Data` is to samplers that look at some rows at a time, without a second array.
-    """
-
-    def __init__(self, data: Data, centre: FloatArray | float, spread: FloatArray) -> None:
-        self._data, self._centre, self._spread = data, centre, spread
-        self.shape, self.nbytes = data.shape, data.nbytes
-        self.complete, self.observed = data.complete, data.observed
-
-    def rows(self, at: Any) -> Data:
-        """Return some rows in standard units."""
-        return scaled(self._data.rows(at), self._centre, self._spread)

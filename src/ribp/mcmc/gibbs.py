@@ -58,7 +58,7 @@ def finish_in_memory(
         return model.likelihood.sums(rng, data, rows, state.parameters)
 
     def log_terms(parameters: Any) -> float:
-        return model.likelihood.log_terms(data, rows, parameters)
+        return model.likelihood.summed_log_terms(data, rows, parameters)
 
     return finish(rng, state, model, model.tally(rows), sums, log_terms)
 

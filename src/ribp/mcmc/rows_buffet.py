@@ -49,7 +49,9 @@ def featureless(
 ) -> GaussianParameters:
     """Return parameters without features, all spread taken for noise."""
     rows = np.zeros((len(data.values), 0), np.int8)
-    parameters = likelihood.update(rng, data, rows, likelihood.first_guess(data, 0))
+    parameters: GaussianParameters = likelihood.update(
+        rng, data, rows, likelihood.first_guess(data, 0)
+    )
     if likelihood.feature_scale is None:
         spread = float(parameters.noise_scale.mean()) if likelihood.shared else 1.0
         parameters = parameters._replace(feature_scale=spread)

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.errors import InputError
 from ribp.kernels import rows_collapsed as kernel
 from ribp.likelihoods.base import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian, as_gaussian
 from ribp.model import Model, State
 
 __all__ = ["Summary", "filled", "gaussian", "summarise", "update"]
@@ -30,14 +29,7 @@ class Summary(NamedTuple):
 
 def gaussian(model: Model) -> LinearGaussian:
     """Return the model's likelihood; it is an error if its features cannot be integrated out."""
-    if not isinstance(model.likelihood, LinearGaussian):
-        raise InputError(
-            "method",
-            'must be "gibbs-rows" for this likelihood: the others integrate features out',
-            type(model.likelihood).__name__,
-            'Use method="gibbs-rows", or likelihood="gaussian".',
-        )
-    return model.likelihood
+    return as_gaussian(model.likelihood, "a method that integrates features out")
 
 
 def summarise(scaled: FloatArray, rows: FloatArray, deviations: FloatArray) -> Summary:

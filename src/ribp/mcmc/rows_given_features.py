@@ -16,8 +16,9 @@ import numpy as np
 from ribp.blocks import GROUP, Nodes, Tree
 from ribp.checks import IntArray
 from ribp.draws import pack_rows, unpack_rows
-from ribp.likelihoods.base import Data, Likelihood, Rows
+from ribp.likelihoods.base import Data, Rows
 from ribp.likelihoods.first_rows import first_rows
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.rows_kept import RowPrior
 from ribp.model import Tally
 from ribp.rows.store import Done, Layout, Order, RowGroup, Work

@@ -43,7 +43,6 @@ from ribp.counts.tables import mean_log_probs
 from ribp.kernels import rows_collapsed as kernel
 from ribp.likelihoods import units
 from ribp.likelihoods.base import Data, Rows
-from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.mcmc.growth import Buffet, annealed, grown
 from ribp.mcmc.rows_collapsed import Summary, gaussian, summarise
@@ -137,7 +136,7 @@ def scored_start(
     """Return the best of several starts with its score."""
     best: ScoredStart | None = None
     kinds = cycle(_kinds(model, schedule))
-    integrated = isinstance(model.likelihood, LinearGaussian) and not model.likelihood.known
+    integrated = model.likelihood.integrates_features and not model.likelihood.known
     update = gibbs.update if integrated else gibbs_rows.update_in_memory
     for kind, done in zip(kinds, range(n_starts), strict=False):
         here = partial(tick, done, n_starts)

@@ -124,7 +124,7 @@ def quantities(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:
     yield "log_joint", array(tree, "posterior", "log_joint")
     for name in ("mass", "concentration", "feature_scale"):
         draws = array(tree, "posterior", name)
-        if np.ptp(draws) > 0.0:
+        if draws.size and np.ptp(draws) > 0.0:
             yield name, draws
     noise = array(tree, "posterior", "noise_scale")
     if noise.size and np.ptp(noise) > 0.0:

@@ -17,7 +17,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
 from ribp.draws import pack_rows, unpack_rows
-from ribp.likelihoods import GaussianParameters, Likelihood, LinearGaussian, PoissonParameters
+from ribp.likelihoods import Likelihood
 from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.kept import array, kept
@@ -201,13 +201,11 @@ def _parameters(
     background = np.zeros((chain.size, features.shape[2]))
     if likelihood.background:
         background = array(tree, "features", "background")[chain, at_draw]
-    scale = _at(tree, "feature_scale", chain, draw).tolist()
-    if not isinstance(likelihood, LinearGaussian):
-        return [PoissonParameters(*each) for each in zip(features, background, scale, strict=True)]
-    noise = _at(tree, "noise_scale", chain, draw).reshape(chain.size, -1)
-    noise = np.broadcast_to(noise, background.shape)
-    each = zip(features, background, noise, scale, strict=True)
-    return [GaussianParameters(*parts) for parts in each]
+    scales = {name: _at(tree, name, chain, draw) for name in likelihood.stored_scales()}
+    return [
+        likelihood.read(features[at], background[at], {name: of[at] for name, of in scales.items()})
+        for at in range(chain.size)
+    ]
 
 
 def _at(tree: xr.DataTree, name: str, chain: IntArray, draw: IntArray) -> FloatArray:

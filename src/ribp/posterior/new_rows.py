@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data, RowLaws
-from ribp.likelihoods.rows_kept import needs_whole_rows
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.rows_kept import RowPrior, needs_whole_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
 from ribp.symmetric import log_esp
@@ -109,8 +109,10 @@ def _given_draw(
     real = np.isfinite(draws.log_odds[s])
     given = likelihood.standardised(draws.parameters[s])
     parameters = given._replace(features=np.ascontiguousarray(given.features[real]))
-    row_laws = laws_given(draws.log_odds[s][real], laws, which)
-    one = row_posterior(data, likelihood, parameters, row_laws, seed=np.uint64(s), **options)
+    prior, law_of_row = laws_given(draws.log_odds[s][real], laws, which)
+    one = row_posterior(
+        data, likelihood, parameters, prior, law_of_row, seed=np.uint64(s), **options
+    )
     probs = np.zeros((len(which), real.size))
     probs[:, real] = one.probs
     sample = np.zeros(probs.shape, np.int8)
@@ -118,11 +120,17 @@ def _given_draw(
     return one._replace(probs=probs, sample=sample)
 
 
-def laws_given(log_odds: FloatArray, laws: FloatArray, which: IntArray) -> RowLaws:
-    """Return the prior of rows given weights and log f of each law; coins if there is no law."""
+def laws_given(
+    log_odds: FloatArray, laws: FloatArray, law_of_row: IntArray
+) -> tuple[RowPrior, IntArray]:
+    """Return the prior of rows given weights and log f of each law, and the law of each.
+
+    Entries are coins if there is no law.
+    """
     if len(laws):
         tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)
     else:
         tables = np.full((1, log_odds.size + 1), -np.logaddexp(0.0, log_odds).sum())
-        which = np.zeros_like(which)
-    return RowLaws(log_odds, tables, which, needs_whole_rows(tables))
+        law_of_row = np.zeros_like(law_of_row)
+    sizes = np.bincount(law_of_row, minlength=len(tables))
+    return RowPrior(log_odds, tables, needs_whole_rows(tables), sizes), law_of_row

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, gammaln, xlogy
+from scipy.special import expit
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.likelihoods import Data, Likelihood, LinearGaussian
+from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.restricted_bernoulli import sample_sets
@@ -165,23 +165,16 @@ def held_out_entries(
     -------
     Shape (entries,), in the order of ``values[mask]``.
     """
-    x = np.asarray(values, dtype=np.float64)[mask]
-    total = np.full(x.size, -np.inf)
-    gaussian = isinstance(likelihood, LinearGaussian)
-    for means, variances in _moments(draws, likelihood):
-        m, v = means[mask], np.broadcast_to(variances, means.shape)[mask]
-        if gaussian:
-            log_density = -0.5 * (np.log(2.0 * math.pi * v) + (x - m) ** 2 / v)
-        else:
-            log_density = xlogy(x, m) - m - gammaln(x + 1.0)
-        np.logaddexp(total, log_density, out=total)
+    total = np.full(np.count_nonzero(mask), -np.inf)
+    for at, parameters in enumerate(draws.parameters):
+        means = likelihood.means(draws.unpacked(at), parameters)
+        density = likelihood.log_density(np.where(mask, values, 0.0), means, parameters)
+        np.logaddexp(total, density[mask], out=total)
     return np.asarray(total - math.log(len(draws.rows)))
 
 
 def _moments(draws: Draws, likelihood: Likelihood[Any]) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield the means and the variances of all entries given each draw."""
-    gaussian = isinstance(likelihood, LinearGaussian)
     for at, parameters in enumerate(draws.parameters):
-        rows = draws.unpacked(at).astype(np.float64)
-        means = rows @ parameters.features + parameters.background
-        yield means, parameters.noise_scale**2 if gaussian else means
+        means = likelihood.means(draws.unpacked(at), parameters)
+        yield means, likelihood.variances(means, parameters)

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import bdtrc, chdtr, chdtrc, chdtri, gammaincc, ndtr, ndtri, stdtr
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods import Data, Likelihood, LinearGaussian
+from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.residuals import Seen, residuals, seen
@@ -116,9 +116,7 @@ def checks(
     found = []
     for s, given in enumerate(draws.parameters):
         e = residuals(rng, draws, s, likelihood, at)
-        loadings = given.features[:, at.columns]
-        if isinstance(likelihood, LinearGaussian):
-            loadings = loadings / given.noise_scale[at.columns]
+        loadings = likelihood.loadings(likelihood.on_columns(given, at.columns))
         found.append(_check(e, draws.unpacked(s), loadings, at, noise))
     p_values, sizes = (
         {name: np.atleast_1d(np.median([one[name][k] for one in found], axis=0)) for name in NOISE}

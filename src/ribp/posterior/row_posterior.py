@@ -9,6 +9,8 @@ Given features, background, noise, log-odds theta and the count law of a row, it
 - Other laws: annealed importance sampling (`ribp.kernels.anneal_rows`). p(x) is unbiased, and the
   standard error of its logarithm comes with it.
 
+Likelihoods without such kernels of their own have those of `ribp.likelihoods.any_rows`.
+
 Random numbers of a row are keyed by the seed and by what was observed of it, not by its place: an
 answer does not depend on the rows beside it, and identical rows under one law have the same answer.
 The errors of different rows are independent.
@@ -18,19 +20,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from ribp import checks
-from ribp.checks import FloatArray
-from ribp.kernels import anneal_rows, enumerate_rows
-from ribp.likelihoods.base import BoolArray, Data, RowLaws, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
+from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods.base import BoolArray, Data, Rows
+from ribp.likelihoods.likelihood import Likelihood
+from ribp.likelihoods.rows_kept import RowPrior
 
 __all__ = ["RowPosterior", "row_posterior"]
 
@@ -54,9 +53,10 @@ class RowPosterior(NamedTuple):
 
 def row_posterior(
     data: Data,
-    likelihood: LinearGaussian | PoissonCounts,
-    parameters: GaussianParameters | PoissonParameters,
-    laws: RowLaws,
+    likelihood: Likelihood[Any],
+    parameters: Any,
+    prior: RowPrior,
+    law_of_row: IntArray,
     *,
     seed: np.uint64 = np.uint64(0),  # noqa: B008
     n_particles: int = 64,
@@ -71,8 +71,8 @@ def row_posterior(
         The rows, perhaps with missing entries.
     likelihood, parameters
         The law of data given rows, and one draw of its parameters.
-    laws
-        The prior of every row; `laws.which` has one entry for each row of `data`.
+    prior, law_of_row
+        The prior of rows, and the law of each row of `data`.
     seed
         The key of all random numbers.
     n_particles, n_steps
@@ -83,14 +83,14 @@ def row_posterior(
     """
     n_particles = checks.integer("n_particles", n_particles, least=2)
     n_steps = checks.integer("n_steps", n_steps, least=1)
-    rows = _for_kernels(data, likelihood, parameters)
+    rows = likelihood.row_kernels(data, parameters)
     seeds = _row_seeds(seed, data.values, rows.observed)
-    out = _empty(len(data.values), laws.log_odds.size)
-    for law in np.unique(laws.which):
-        at = np.flatnonzero(laws.which == law)
-        table = np.ascontiguousarray(laws.tables[law])
-        given = rows.values[at], rows.observed[at], *rows.features, laws.log_odds, table
-        part = _empty(at.size, laws.log_odds.size)
+    out = _empty(len(data.values), prior.log_odds.size)
+    for law in np.unique(law_of_row):
+        at = np.flatnonzero(law_of_row == law)
+        table = np.ascontiguousarray(prior.tables[law])
+        given = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
+        part = _empty(at.size, prior.log_odds.size)
         if _possible_rows(table) <= max_enumerated:
             rows.enumerate(seeds[at], *given, part.log_density, part.probs, part.sample)
         else:
@@ -98,49 +98,6 @@ def row_posterior(
         out.log_density[at], out.standard_error[at] = part.log_density, part.standard_error
         out.probs[at], out.sample[at] = part.probs, part.sample
     return out._replace(log_density=out.log_density + rows.constants)
-
-
-class _Rows(NamedTuple):
-    """Data and features, as kernels want them."""
-
-    values: FloatArray
-    """Shape (rows, dims); zero where missing."""
-    observed: BoolArray
-    """Shape (rows, dims), also if nothing is missing."""
-    constants: FloatArray
-    """What kernels leave out of log p(x), shape (rows,)."""
-    features: tuple[FloatArray, ...]
-    enumerate: Callable[..., None]
-    anneal: Callable[..., None]
-
-
-def _for_kernels(data: Data, likelihood: LinearGaussian | PoissonCounts, parameters: Any) -> _Rows:
-    """Return data and features for the kernels of a likelihood."""
-    seen = np.ones(data.values.shape, np.bool_) if data.complete else data.observed
-    features, offset = parameters.features, parameters.background
-    if isinstance(likelihood, PoissonCounts):
-        terms = -gammaln(data.values + 1.0) - offset
-        loadings = np.ascontiguousarray(features.T)
-        return _Rows(
-            data.values, seen, _sums(terms, seen), (loadings, offset),
-            enumerate_rows.poisson, anneal_rows.poisson,
-        )  # fmt: skip
-    noise = parameters.noise_scale
-    values = np.where(seen, (data.values - offset) / noise, 0.0)
-    terms = -0.5 * values**2 - np.log(noise) - 0.5 * math.log(2.0 * math.pi)
-    loadings = np.ascontiguousarray((features / noise).T)
-    gram = loadings.T @ loadings
-    diagonal = np.diag(gram).copy()
-    np.fill_diagonal(gram, 0.0)
-    return _Rows(
-        values, seen, _sums(terms, seen), (loadings, gram, diagonal),
-        enumerate_rows.gaussian, anneal_rows.gaussian,
-    )  # fmt: skip
-
-
-def _sums(terms: FloatArray, seen: BoolArray) -> FloatArray:
-    """Return the sum of each row over observed entries, the same wherever the row stands."""
-    return np.array([math.fsum(row[at]) for row, at in zip(terms, seen, strict=True)])
 
 
 def _row_seeds(seed: np.uint64, values: FloatArray, seen: BoolArray) -> NDArray[np.uint64]:

@@ -21,10 +21,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods import Data, Likelihood, LinearGaussian
+from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.base import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.redrawn_rows import redrawn_rows
@@ -33,7 +32,6 @@ from ribp.posterior.residuals import Seen, seen
 __all__ = ["Gain", "gain", "gain_of"]
 
 _SHARE = 0.1
-_LEAST_LEFT = 1e-9  # of the squares of a column, once an entry is left out
 
 
 class Gain(NamedTuple):
@@ -74,7 +72,7 @@ def gain(
     """
     at = seen(data)
     chosen = _chosen(rng, at.observed)
-    alone = _columns_alone(at, isinstance(likelihood, LinearGaussian))
+    alone = likelihood.left_out_log_density(at.values, at.observed)
     scored = chosen & np.isfinite(alone)
     left_out = np.zeros(data.values.shape, bool)
     left_out[:, at.columns] = chosen
@@ -97,41 +95,6 @@ def _chosen(rng: np.random.Generator, observed: BoolArray) -> BoolArray:
 
 
 def _log_density(rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: Seen) -> FloatArray:
-    """Return the log density of each entry, columns in units of their spread."""
-    mean = (rows.astype(np.float64) @ parameters.features + parameters.background)[:, at.columns]
-    if not isinstance(likelihood, LinearGaussian):
-        return np.asarray(xlogy(at.values, mean) - mean - gammaln(at.values + 1.0))
-    noise = parameters.noise_scale[at.columns]
-    squares = ((at.values - mean) / noise) ** 2
-    return np.asarray(-0.5 * (squares + math.log(2.0 * math.pi)) - np.log(noise / _spread(at)[1]))
-
-
-def _spread(at: Seen) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each column."""
-    number = at.observed.sum(axis=0)
-    mean = np.where(at.observed, at.values, 0.0).sum(axis=0) / number
-    squares = (np.where(at.observed, at.values - mean, 0.0) ** 2).sum(axis=0)
-    return mean, np.sqrt(squares / (number - 1))
-
-
-def _columns_alone(at: Seen, gaussian: bool) -> FloatArray:
-    """Return the log density of each entry given the others of its column, in the same units."""
-    others = np.maximum(at.observed.sum(axis=0) - 1.0, 1.0)
-    if not gaussian:
-        total = np.where(at.observed, at.values, 0.0).sum(axis=0) - at.values + 0.5
-        return np.asarray(
-            gammaln(total + at.values) - gammaln(total) - gammaln(at.values + 1.0)
-            + total * np.log(others / (others + 1.0)) - at.values * np.log(others + 1.0)
-        )  # fmt: skip
-    mean, spread = _spread(at)
-    away = (at.values - mean) / spread
-    left = others - (others + 1.0) / others * away**2  # squares without the entry
-    freedom = others - 1.0
-    scale = np.sqrt(np.maximum(left, _LEAST_LEFT * others) / freedom * (others + 1.0) / others)
-    t = away * (others + 1.0) / others / scale
-    density = (
-        gammaln(0.5 * (freedom + 1.0)) - gammaln(0.5 * freedom)
-        - 0.5 * np.log(freedom * math.pi) - np.log(scale)
-        - 0.5 * (freedom + 1.0) * np.log1p(t**2 / freedom)
-    )  # fmt: skip
-    return np.asarray(np.where(left > _LEAST_LEFT * others, density, np.nan))
+    """Return the log density of each entry."""
+    given = likelihood.on_columns(parameters, at.columns)
+    return likelihood.log_density(at.values, likelihood.means(rows, given), given)

@@ -11,10 +11,9 @@ import numpy as np
 
 from ribp import plots
 from ribp.errors import Notice
-from ribp.likelihoods import LinearGaussian
 from ribp.plots.labels import dim_names, percent, row_names
 from ribp.plots.reading import places, row_probs
-from ribp.posterior.held_out import Score, column_log_density, score
+from ribp.posterior.held_out import Score, score
 from ribp.posterior.verdict import QUESTIONS
 from ribp.report import words
 from ribp.report.elements import (
@@ -68,16 +67,10 @@ def _key_numbers(fit: Fit) -> Iterator[tuple[str, str]]:
 def asked(fit: Fit) -> Html:
     """Return what was asked of the fit."""
     given, result = fit.result.settings, fit.result
-    likelihood = given["likelihood"]
-    if likelihood["name"] == "gaussian":
-        noise = "one noise for all columns" if likelihood["shared"] else "each column its own noise"
-        kind = f"numbers, {noise}"
-    else:
-        kind = "counts (Poisson)"
     lines = [
         ("Data", f"{fit.name}: {given['n_rows']:,} rows, {given['n_dims']:,} columns"),
         ("Features per row", _laws(given["laws"], result)),
-        ("Kind of data", kind),
+        ("Kind of data", result.model.likelihood.description),
         ("Background", str(result.background_choice)),
         ("Most features allowed", str(given["n_features"] or "no limit")),
         ("Method", words.METHODS.get(given["method"], given["method"])),
@@ -336,8 +329,9 @@ def _scores(fit: Fit) -> tuple[Score, Score | None]:
     found = score(fit.result.held_out_log_density(*fit.hidden))
     if fit.data is None:
         return found, None
-    gaussian = isinstance(fit.result.model.likelihood, LinearGaussian)
-    return found, score(column_log_density(fit.data, *fit.hidden, gaussian=gaussian))
+    values, hidden = fit.hidden
+    alone = fit.result.model.likelihood.column_log_density(fit.data, values)
+    return found, score(alone[hidden])
 
 
 def _hidden_words(fit: Fit) -> list[str | None]:

@@ -17,14 +17,12 @@ from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
-from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.base import BoolArray, Data, Rows
 from ribp.posterior import predict
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, unaligned_draws
-from ribp.posterior.held_out import column_log_density
 from ribp.posterior.judgement import Judgement, judge, stored_judgement
 from ribp.posterior.kept import kept, stored_notices
 from ribp.posterior.laws import Counts, laws_of_rows
@@ -125,9 +123,8 @@ class Result:
         values, hidden
             True values, and which entries were hidden, shape (rows, dims).
         """
-        gaussian = isinstance(self.model.likelihood, LinearGaussian)
-        gains = self.held_out_log_density(values, hidden)
-        gains = gains - column_log_density(data, values, hidden, gaussian=gaussian)
+        alone = self.model.likelihood.column_log_density(data, values)[hidden]
+        gains = self.held_out_log_density(values, hidden) - alone
         gain = gain_of(gains, np.nonzero(hidden)[0])
         if self.judgement is None or not np.isfinite(gain).all():
             return self

@@ -14,7 +14,6 @@ import numpy as np
 import xarray as xr
 
 from ribp.errors import InputError, Notice
-from ribp.likelihoods import LinearGaussian
 from ribp.posterior.judgement import Judgement
 from ribp.results.settings import from_json, has_learned_law, likelihood, model
 
@@ -85,14 +84,11 @@ def _is_notice(value: Any) -> bool:
 def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
     """Return which variables each group must have, given the settings."""
     law = likelihood(settings)
-    posterior = {
-        name: _Variable("f", _SAMPLES)
-        for name in ("mass", "concentration", "log_joint", "feature_scale")
-    }
+    posterior = {name: _Variable("f", _SAMPLES) for name in ("mass", "concentration", "log_joint")}
+    for name, dims in law.stored_scales().items():
+        posterior[name] = _Variable("f", (*_SAMPLES, *dims))
     posterior["active_features"] = _Variable("i", _SAMPLES)
     posterior["count_histogram"] = _Variable("i", (*_SAMPLES, "count"))
-    if isinstance(law, LinearGaussian):
-        posterior["noise_scale"] = _Variable("f", _SAMPLES if law.shared else (*_SAMPLES, "dim"))
     if has_learned_law(settings):
         posterior["count_log_probs"] = _Variable("f", (*_SAMPLES, "law", "count"))
     features = {

@@ -21,13 +21,14 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
 from ribp.counts import Learned, RowCounts, parse
 from ribp.errors import InputError
-from ribp.likelihoods import LinearGaussian, PoissonCounts
+from ribp.likelihoods import Likelihood
+from ribp.likelihoods.linear_gaussian import as_gaussian
+from ribp.likelihoods.registry import likelihood_names, likelihood_type, name_of
 from ribp.likelihoods.units import Units
 from ribp.model import Model
 from ribp.weights import WEIGHT_PRIORS
 
 __all__ = [
-    "LIKELIHOODS",
     "MOST_CHAINS",
     "MOST_FEATURES",
     "MOST_SWEEPS",
@@ -41,13 +42,7 @@ __all__ = [
     "to_json",
 ]
 
-AnyLikelihood = LinearGaussian | PoissonCounts
 AnyModel = Model | BuffetModel | FiniteBuffetModel
-
-LIKELIHOODS: dict[str, type[AnyLikelihood]] = {
-    "gaussian": LinearGaussian,
-    "poisson": PoissonCounts,
-}
 
 _NEEDED = (
     "method", "likelihood", "n_features", "mass", "concentration", "weights", "laws",
@@ -127,12 +122,12 @@ def background_choice(settings: Mapping[str, Any]) -> BackgroundChoice:
     return BackgroundChoice(**given)
 
 
-def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
+def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
     """Return the likelihood of a fit."""
     given = settings["likelihood"]
     if not isinstance(given, dict) or "name" not in given:
         raise InputError("likelihood", "must have a name", given, "Add its name.")
-    kind = LIKELIHOODS[checks.one_of("likelihood", given["name"], LIKELIHOODS)]
+    kind: Any = _installed(given["name"])
     defaults = {field.name: field.default for field in fields(kind)}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if name != "name"}
     known, columns = chosen.pop("known", ()), chosen.pop("units", None)
@@ -141,7 +136,20 @@ def likelihood(settings: Mapping[str, Any]) -> AnyLikelihood:
         _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
     if columns is not None and "units" in defaults:
         chosen["units"] = _units(columns, settings["n_dims"])
-    return kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
+    found: Likelihood[Any] = kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
+    return found
+
+
+def _installed(name: Any) -> type[Likelihood[Any]]:
+    """Return the likelihood of a stored run, or say which package is missing."""
+    if name not in likelihood_names():
+        raise InputError(
+            "likelihood",
+            "must be one that is installed here",
+            name,
+            "Install the package that has it, or call ribp.likelihoods.register.",
+        )
+    return likelihood_type(name)
 
 
 def _units(given: Any, n_dims: int) -> Units:
@@ -179,11 +187,10 @@ def describe(
     given: AnyModel, method: str, shape: tuple[int, ...], choice: BackgroundChoice | None = None
 ) -> dict[str, Any]:
     """Return the settings of a model, as JSON can hold them; `choice` says why its background."""
-    names = {kind: name for name, kind in LIKELIHOODS.items()}
     law: Any = given.likelihood
     found = {
         "method": method,
-        "likelihood": {"name": names[type(law)], **asdict(law), "known": [*map(list, law.known)]},
+        "likelihood": {"name": name_of(law), **asdict(law), "known": [*map(list, law.known)]},
         "mass": given.mass,
         "concentration": given.concentration,
         "n_rows": shape[0],
@@ -207,16 +214,14 @@ def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> AnyModel:
     )
     n_features = settings["n_features"]
     if not settings["laws"]:
-        if not isinstance(law, LinearGaussian) or concentration is None:
+        gaussian = as_gaussian(law, "an unrestricted buffet")
+        if concentration is None:
             raise InputError(
-                "settings",
-                "must be Gaussian with a known concentration for an unrestricted buffet",
-                f"{settings['likelihood']}, concentration {concentration}",
-                "Correct them.",
+                "settings", "must have a known concentration for a buffet", None, "Correct them."
             )
         if n_features is None:
-            return BuffetModel(settings["n_rows"], law, mass, concentration)
-        return FiniteBuffetModel(settings["n_rows"], n_features, law, mass, concentration)
+            return BuffetModel(settings["n_rows"], gaussian, mass, concentration)
+        return FiniteBuffetModel(settings["n_rows"], n_features, gaussian, mass, concentration)
     weights = checks.one_of("weights", settings["weights"], WEIGHT_PRIORS)
     counts = _row_counts(settings, law_of_row)
     return Model(counts, n_features, law, mass, concentration, weights)

@@ -20,6 +20,7 @@ sweep needs is asked for first, and what is no longer needed is let go of after 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -61,6 +62,15 @@ def _shard(data: Any, span: Span, complete: bool = False, likelihood: Any = None
     if isinstance(data, np.ndarray):
         return Shard(ArraySource(data), *span, complete, span[0], standard, n_threads)
     return Shard(data, *span, complete, 0, standard, n_threads)
+
+
+def _missing(module: str) -> str | None:
+    """Return why a module cannot be imported, None if it can: tasks that need it would hang."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        return str(error)
+    return None
 
 
 def _look(expected: dict[str, str], data: Any, span: Span) -> Seen:
@@ -220,7 +230,15 @@ class DaskStore:
         return self._look
 
     def use_units(self, likelihood: Any) -> None:
-        """Give data in the standard units of a likelihood from now on."""
+        """Give data in the standard units of a likelihood from now on; workers must have it."""
+        for worker, problem in self.client.run(_missing, type(likelihood).__module__).items():
+            if problem is not None:
+                raise InputError(
+                    "scheduler",
+                    f"must have workers with {type(likelihood).__name__} installed",
+                    f"{worker}: {problem}",
+                    "Install its package there.",
+                )
         self._likelihood = self.everywhere(likelihood)
 
     def share(self, n_jobs: int, n_chains: int) -> int:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from ribp.blocks import GROUP, Nodes, Tree
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data, Likelihood
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import MANY, Moments, Totals
 from ribp.rows.shard import Held, Seen, Shard, holding
 from ribp.rows.source import FileSource, MemorySource, Source

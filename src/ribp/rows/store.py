@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from ribp.blocks import Nodes
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data, Likelihood
+from ribp.likelihoods.base import Data
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import Moments
 from ribp.rows.tables import Parts
 

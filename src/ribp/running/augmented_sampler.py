@@ -20,6 +20,7 @@ from ribp.counts.tables import mean_log_probs
 from ribp.errors import InputError
 from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.base import Data, in_use
+from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.mcmc import augmented, rows_buffet
 from ribp.mcmc.augmented import AugmentedState
 from ribp.mcmc.start import Tick, no_tick
@@ -113,8 +114,7 @@ class Augmented(InMemory):
 
     @property
     def _likelihood(self) -> LinearGaussian:
-        assert isinstance(self.model.likelihood, LinearGaussian)
-        return self.model.likelihood
+        return as_gaussian(self.model.likelihood, "the augmented sampler")
 
     @staticmethod
     def _holders(buffet: AugmentedState) -> tuple[FloatArray, int]:

@@ -99,10 +99,10 @@ class Chain:
             return
         shown: Any = sampler.shown(self.state)  # a NamedTuple
         shown = shown._replace(parameters=likelihood.reported(shown.parameters))
-        shared = getattr(likelihood, "shared", False)
+        scales = likelihood.recorded(shown.parameters)
         learned = getattr(sampler.model, "learns_counts", False)
         number, histogram = len(self.draws.posterior), tally.histograms.sum(axis=0)
-        self.draws.posterior.append(known | record(shown, histogram, shared, learned))
+        self.draws.posterior.append(known | record(shown, histogram, scales, learned))
         if number % plan.thin == 0:
             packed = sampler.packed(self.state, self.rows)
             self.draws.features.append(record_features(shown, number, packed))

@@ -88,10 +88,10 @@ def sampler(method: str, model: Any) -> Sampler:
     if method not in _KINDS:
         raise InputError("method", f"must be one of {', '.join(_KINDS)}", method, "Choose one.")
     kind = _KINDS[method]
-    if not kind.any_likelihood and not model.likelihood.summable:
+    if not kind.any_likelihood and not model.likelihood.integrates_features:
         raise InputError(
             "method",
-            'must be "gibbs-rows" with the Poisson likelihood',
+            f'must be "gibbs-rows" where data are {model.likelihood.description}',
             method,
             'Set method="gibbs-rows", or likelihood="gaussian".',
         )
