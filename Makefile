@@ -15,11 +15,14 @@ UNCOMPILED := $(addprefix tests/,kernels likelihoods mcmc baselines prior variat
 
 setup: $(READY)
 
+# The lock file names everything, so that pip need not look for what else there is: a newer release of a
+# dependency's extra (coverage[toml]) made older pips refuse the whole file.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'ribp needs Python 3.11 or later; set PYTHON=...')"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip check
 	touch $(READY)
 
 demo: $(READY)
