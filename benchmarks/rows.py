@@ -16,7 +16,7 @@ from benchmarks.measure import (
     process_seconds,
     ratio,
 )
-from ribp.kernels import quadrature, symmetric
+from ribp.kernels import elementary_symmetric, quadrature
 from ribp.kernels.jit import jit
 
 INCLUSION = "import ribp; ribp.inclusion_probs([0.0, 1.0, 2.0], 1)"
@@ -68,9 +68,9 @@ def measures() -> Measures:
     falling = np.sort(wide)[::-1].copy()
     half = falling[:10_000].copy()
     small, more_features, more_ones = best_times(
-        lambda: symmetric.log_esp(half, 100),
-        lambda: symmetric.log_esp(falling, 100),
-        lambda: symmetric.log_esp(half, 200),
+        lambda: elementary_symmetric.log_esp(half, 100),
+        lambda: elementary_symmetric.log_esp(falling, 100),
+        lambda: elementary_symmetric.log_esp(half, 200),
     )
     yield Measure("log_esp 2x features / 2x time", more_features / small / 2, 1.3)
     yield Measure("log_esp 2x counts / 2x time", more_ones / small / 2, 1.3)

@@ -12,9 +12,8 @@ import ribp
 from benchmarks.measure import Measure, Measures, best_times, process_output, process_seconds
 from benchmarks.sweeps import ALONE
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete
+from ribp.likelihoods.data import complete
 from ribp.mcmc import gibbs
-from ribp.mcmc.start import best_start
 from ribp.model import Model
 from ribp.running import run
 from ribp.running.chain import Chain, Plan
@@ -22,6 +21,7 @@ from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import thinning
 from ribp.running.progress import Bars
 from ribp.running.samplers import sampler
+from ribp.search.starts import best_start
 from ribp.threads import one_blas_thread
 
 RATIOS = ALONE.replace("sweeps", "running") + "import json; print(json.dumps(running.found()))"

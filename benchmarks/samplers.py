@@ -11,8 +11,8 @@ from benchmarks.measure import Measure, Measures, best_times, process_output
 from benchmarks.sweeps import ALONE
 from ribp.baselines import ibp_gibbs
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
-from ribp.mcmc import gibbs, gibbs_rows, rows_collapsed, weights
+from ribp.likelihoods.data import complete, with_missing
+from ribp.mcmc import gibbs, gibbs_rows, rows_collapsed, weight_moves
 from ribp.model import Model
 from ribp.weights import WeakLimitPrior
 
@@ -106,12 +106,12 @@ def _weights() -> dict[str, float]:
     histogram = np.bincount(rows.sum(axis=1), minlength=FEATURES + 1)
     theta, draws, chances, gradients = law.log_odds, [], [], 0
     for _ in range(2000):
-        theta, info = weights.update(rng, theta, sums, histogram, prior)
+        theta, info = weight_moves.update(rng, theta, sums, histogram, prior)
         draws.append(theta[sums > 20])
         gradients = max(gradients, info.n_gradients)
     here = theta
     for _ in range(200):
-        here, chance = weights.independence_step(rng, here, sums, histogram, prior)
+        here, chance = weight_moves.independence_step(rng, here, sums, histogram, prior)
         chances.append(chance)
     series = np.array(draws) - np.array(draws)[:, :1]
     slowest = min(_effective(column) for column in series[:, 1:].T)

@@ -39,8 +39,8 @@ FIT = """
 import json, time, warnings
 import numpy as np
 import ribp
-from ribp.mcmc import sampled_start
-from ribp.mcmc.start import Schedule, best_start
+from ribp.search import sampled_start
+from ribp.search.starts import Schedule, best_start
 warnings.simplefilter("ignore")
 quick = Schedule(steps=5, steps_alone=10, growing_sweeps=3)
 sampled_start.best_start = lambda *given, **named: best_start(
@@ -79,7 +79,7 @@ def write(path: Path, n_rows: int) -> np.ndarray:
     packed, at = [], 0
     for rows, values in parts(n_rows):
         data[at : at + len(rows)] = values
-        packed.append(ribp.draws.pack_rows(rows))
+        packed.append(ribp.recording.pack_rows(rows))
         at += len(rows)
     data.flush()
     return np.concatenate(packed)

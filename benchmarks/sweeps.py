@@ -9,7 +9,7 @@ import numpy as np
 
 import ribp
 from benchmarks.measure import PEAK_MEMORY, Measure, Measures, best_times, process_output
-from tests.helpers import kept_sweeps
+from tests.helpers import row_sweep_cases
 
 FEATURES, DIMS = 50, 100
 NOISE = 0.5
@@ -53,7 +53,7 @@ def gaussian(n_rows: int) -> tuple[Callable[..., object], np.ndarray]:
     settings["noise_scale"] = np.full(DIMS, NOISE)
 
     def sweep(**options: object) -> object:
-        return kept_sweeps.sweep_gaussian(np.uint64(1), 0, data, **{**settings, **options})
+        return row_sweep_cases.sweep_gaussian(np.uint64(1), 0, data, **{**settings, **options})
 
     return sweep, data
 
@@ -66,7 +66,7 @@ def poisson(n_rows: int) -> tuple[Callable[..., object], np.ndarray]:
     settings |= {"features": features, "offset": offset}
 
     def sweep(**options: object) -> object:
-        return kept_sweeps.sweep_poisson(np.uint64(1), 0, data, **{**settings, **options})
+        return row_sweep_cases.sweep_poisson(np.uint64(1), 0, data, **{**settings, **options})
 
     return sweep, data
 

@@ -18,7 +18,7 @@ import ribp
 from benchmarks.measure import Measure, Measures, process_output
 from benchmarks.sweeps import ALONE
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import Data, complete
+from ribp.likelihoods.data import Data, complete
 from ribp.model import Model
 from ribp.variational import hybrid, structured
 

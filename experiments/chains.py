@@ -16,11 +16,11 @@ from scipy.special import gammaln, xlogy
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import BoolArray, Data, Rows
+from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.mcmc import gibbs, gibbs_rows, rows_buffet
-from ribp.mcmc.start import Schedule, best_start
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
+from ribp.search.starts import Schedule, best_start
 from ribp.threads import one_blas_thread
 
 MOST_FEATURES = 200

@@ -48,19 +48,19 @@ FAULTS = [
     ),
     Fault(
         "proposal ratio upside down",
-        "mcmc/weights.py",
+        "mcmc/weight_moves.py",
         "return target.log_density(at) - law.log_density(at[block])",
         "return target.log_density(at) + law.log_density(at[block])",
     ),
     Fault(
         "law off by one in a flip",
-        "kernels/rows_collapsed.py",
+        "kernels/sweep_collapsed.py",
         "prior = theta[i] + table[k + 1] - table[k]",
         "prior = theta[i] + table[min(k + 2, table.shape[0] - 1)] - table[k + 1]",
     ),
     Fault(
         "stale sum: ones after a flip",
-        "kernels/rows_kept.py",
+        "kernels/sweep_gaussian.py",
         "            ones += switch(i, z, gain, gram)\n",
         "            switch(i, z, gain, gram)\n",
     ),

@@ -11,12 +11,12 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import InputError
 from ribp.estimators.arguments import background_or_auto
 from ribp.likelihoods import PoissonCounts
-from ribp.likelihoods.door import as_data
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.registry import likelihood_type
-from ribp.mcmc.start import no_tick
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model
+from ribp.search.starts import no_tick
 from tests.helpers.clear_features import clear_features
 
 pytestmark = pytest.mark.jit

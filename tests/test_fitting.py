@@ -14,7 +14,7 @@ from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.errors import FitWarning, InputError, StorageError
 from ribp.fitting import fit, resume
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.data import complete, with_missing
 from ribp.model import Model
 from ribp.running.checkpoint import Checkpoint
 from ribp.testing.goodness import replicates

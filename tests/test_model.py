@@ -12,7 +12,7 @@ from scipy.special import digamma, expit, gammaln
 from ribp import counts
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.data import complete, with_missing
 from ribp.model import Model
 from ribp.rows.local import in_memory
 from ribp.testing.goodness import (

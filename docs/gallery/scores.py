@@ -5,7 +5,7 @@ import numpy as np
 import ribp
 from ribp import plots
 from ribp.datasets import toy_one_inflated
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.validation import as_data
 
 toy, rng = toy_one_inflated(5, rate=3.0, n_rows=120), np.random.default_rng(0)
 hidden = rng.random(toy.data.shape) < 0.05

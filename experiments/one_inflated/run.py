@@ -39,7 +39,7 @@ from experiments.shared import (
 from ribp.checks import FloatArray
 from ribp.datasets import OneInflatedToy, toy_one_inflated
 from ribp.errors import FitWarning
-from ribp.likelihoods.base import BoolArray
+from ribp.likelihoods.data import BoolArray
 from ribp.testing.recovery import f1
 
 MODELS = {"IBP": ORANGE, "R-IBP": BLUE, "R-IBP by groups": GREEN}

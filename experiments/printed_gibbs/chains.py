@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.printed import gibbs as printed_gibbs
 from ribp import counts
 from ribp.checks import FloatArray
 from ribp.datasets import load_chords, scaled, toy_missing_one, toy_one_inflated
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import BoolArray, Data
-from ribp.likelihoods.door import as_data
-from ribp.mcmc import start
+from ribp.likelihoods.data import BoolArray, Data
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model, State
-from ribp.paper import gibbs as printed_gibbs
+from ribp.search import starts
 from ribp.testing.recovery import f1
 from ribp.threads import one_blas_thread
 
@@ -86,7 +86,7 @@ def compare(name: str, seed: int, n_sweeps: int) -> dict[str, dict[str, float]]:
     )  # fmt: skip
     model = Model(case.counts, case.rows.shape[1] + 6, likelihood)
     with one_blas_thread():
-        first = start.best_start(rng, model, data)
+        first = starts.best_start(rng, model, data)
         return {
             kind: _chain(
                 np.random.default_rng([seed, 4]), case, hidden, model, first, data, n_sweeps,

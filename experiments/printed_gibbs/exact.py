@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.printed.rows import flip_matrix
 from ribp import counts
 from ribp.checks import FloatArray
-from ribp.paper.rows import flip_matrix
 from ribp.testing.exact import all_rows, row_probs
 
 _WEIGHTS = np.array([0.7, 0.5, 0.4, 0.2, 0.1, 0.05])

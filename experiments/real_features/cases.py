@@ -20,9 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.data import load_digest, load_mix, load_mulan
 from ribp.checks import FloatArray, IntArray
-from ribp.datasets import load_chords, load_digest, load_mix, load_mulan, scaled
-from ribp.likelihoods.base import Rows
+from ribp.datasets import load_chords, scaled
+from ribp.likelihoods.data import Rows
 
 NAMES = ("chords", "mix", "emotions", "digest", "medical")
 FILES = ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz")

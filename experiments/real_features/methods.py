@@ -27,11 +27,11 @@ from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.checks import FloatArray
 from ribp.counts import as_row_counts
-from ribp.draws import unpack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import Rows
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.data import Rows
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model
+from ribp.recording import unpack_rows
 from ribp.rng import kernel_seed
 from ribp.rows.local import in_memory
 from ribp.threads import one_blas_thread

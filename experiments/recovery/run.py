@@ -21,12 +21,13 @@ from rich.console import Console
 from experiments.recovery.cases import NAMES, Case, load
 from experiments.shared import parse, table, write_results, write_text
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.door import as_data
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.units import Units
-from ribp.mcmc import capacity, gibbs, start
+from ribp.likelihoods.validation import as_data
+from ribp.mcmc import gibbs
 from ribp.model import Model
 from ribp.rng import kernel_seed
+from ribp.search import capacity, starts
 from ribp.testing.recovery import alike, f1
 from ribp.threads import one_blas_thread
 
@@ -36,12 +37,12 @@ class Plan(NamedTuple):
 
     cases: Sequence[str] = NAMES
     first_seed: int = 0
-    schedule: start.Schedule = start.Schedule()
+    schedule: starts.Schedule = starts.Schedule()
 
 
 PLANS = {
     "default": Plan(),
-    "not staged": Plan(NAMES[:4], schedule=start.Schedule(staged=False)),
+    "not staged": Plan(NAMES[:4], schedule=starts.Schedule(staged=False)),
     "further seeds": Plan(("chords-window", "bars", "signed"), first_seed=5),
 }
 N_SEEDS = 5
@@ -119,7 +120,7 @@ def _cells(runs: list[dict[str, float]]) -> list[str]:
     ]
 
 
-def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Found:
+def _run(case: Case, seed: int, n_sweeps: int, schedule: starts.Schedule) -> Found:
     began = time.perf_counter()
     rng, data = np.random.default_rng(seed), as_data(case.data)
     likelihood = LinearGaussian(background=case.background, units=Units.of(moments(data)))
@@ -129,11 +130,11 @@ def _run(case: Case, seed: int, n_sweeps: int, schedule: start.Schedule) -> Foun
     with one_blas_thread():
         if case.max_features is None:
             model = capacity.with_room(rng, model, data, gibbs.update)
-        state = start.best_start(rng, model, data, schedule=schedule)
+        state = starts.best_start(rng, model, data, schedule=schedule)
         rows, features, log_joint = _means(rng, model, state, data, n_sweeps)
         seconds = time.perf_counter() - began
         truth = np.pad(case.rows, ((0, 0), (0, model.n_features - case.rows.shape[1])))
-        at_truth = start.from_rows(rng, model, data, truth)
+        at_truth = starts.from_rows(rng, model, data, truth)
         kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
     on = rows > 0.5
     same = 0 if case.components is None else alike(features[on.any(axis=0)], case.components)

@@ -22,10 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.data import load_digest, load_newsgroups
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts, window
-from ribp.datasets import load_chords, load_digest, load_newsgroups, scaled
-from ribp.likelihoods.base import BoolArray
+from ribp.datasets import load_chords, scaled
+from ribp.likelihoods.data import BoolArray
 
 NAMES = ("chord, by row", "chord, by entry", "digest", "newsgroups")
 HIDDEN = 0.01

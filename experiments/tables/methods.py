@@ -25,15 +25,15 @@ from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
-from ribp.draws import unpack_rows
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import BoolArray, Data
-from ribp.likelihoods.door import as_data
-from ribp.mcmc.start import best_start
+from ribp.likelihoods.data import BoolArray, Data
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model, State
+from ribp.recording import unpack_rows
 from ribp.rng import kernel_seed
 from ribp.rows.local import in_memory
 from ribp.running.samplers import sampler
+from ribp.search.starts import best_start
 from ribp.threads import one_blas_thread
 from ribp.variational import hybrid, structured
 

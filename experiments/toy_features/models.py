@@ -23,10 +23,11 @@ from ribp.checks import FloatArray
 from ribp.datasets import Toy
 from ribp.errors import FitWarning
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.door import as_data
-from ribp.mcmc import capacity, gibbs, start
+from ribp.likelihoods.validation import as_data
+from ribp.mcmc import gibbs
 from ribp.model import Model
 from ribp.rng import kernel_seed
+from ribp.search import capacity, starts
 from ribp.testing.recovery import alike, f1
 from ribp.threads import one_blas_thread
 
@@ -110,7 +111,7 @@ def _not_staged(toy: Toy, seed: int, scale: Scale) -> Fit:
     began, rng, data = time.perf_counter(), np.random.default_rng(seed), as_data(toy.data)
     model = Model(toy.counts, capacity.first_guess(toy.counts), _likelihood(toy))
     with one_blas_thread():
-        state = start.best_start(rng, model, data, schedule=start.Schedule(staged=False))
+        state = starts.best_start(rng, model, data, schedule=starts.Schedule(staged=False))
         seed64 = kernel_seed(rng)
         for _ in range(scale.warmup):
             state, _ = gibbs.update(rng, seed64, state, model, data)

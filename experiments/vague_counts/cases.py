@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.data import load_mix
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw, RowCounts, exactly, learned, uniform, window
-from ribp.datasets import load_chords, load_mix, scaled, toy_missing_one
-from ribp.likelihoods.base import Rows
+from ribp.datasets import load_chords, scaled, toy_missing_one
+from ribp.likelihoods.data import Rows
 
 NAMES = ("chords", "toy", "mix")
 KNOWLEDGE = (

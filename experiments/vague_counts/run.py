@@ -23,8 +23,8 @@ from experiments.shared import BLUE, save, table, write_text
 from experiments.study import Study, median, parse, parser
 from experiments.vague_counts.cases import KNOWLEDGE, NAMES, Case, knowledge, load
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import BoolArray
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.data import BoolArray
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model
 from ribp.testing.recovery import f1
 

@@ -19,8 +19,8 @@ from ribp import counts
 from ribp.checks import FloatArray
 from ribp.counts.tables import mean_log_probs
 from ribp.likelihoods import GaussianParameters, LinearGaussian
-from ribp.likelihoods.base import Data, complete
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.data import Data, complete
+from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.posterior.predict import decode
 from ribp.posterior.row_posterior import row_posterior
 from ribp.symmetric import log_esp

@@ -39,7 +39,7 @@ from benchmarks import scale
 from ribp.checks import FloatArray, IntArray
 from ribp.files import write_atomically
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import Data, Rows, complete
+from ribp.likelihoods.data import Data, Rows, complete
 from ribp.model import Model
 from ribp.rows.local import LocalRows, in_memory
 from ribp.threads import one_blas_thread

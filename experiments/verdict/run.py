@@ -16,9 +16,9 @@ from experiments.verdict.cases import MISFITS, Case, misfit, well
 from ribp import counts
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.door import as_data
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.units import Units
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model
 
 SWEEPS = 150

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from ribp.poisson_binomial import PoissonBinomial
     from ribp.polynomials import RestrictedEntries
-    from ribp.prior.simulate import simulate
+    from ribp.prior.simulation import simulate
     from ribp.prior_checks import prior_predictive
     from ribp.restricted_bernoulli import RestrictedBernoulli
     from ribp.symmetric import inclusion_probs, log_esp
@@ -52,7 +52,7 @@ _HOMES = {
     "odds": "ribp.measures",
     "PoissonBinomial": "ribp.poisson_binomial",
     "RestrictedEntries": "ribp.polynomials",
-    "simulate": "ribp.prior.simulate",
+    "simulate": "ribp.prior.simulation",
     "prior_predictive": "ribp.prior_checks",
     "RestrictedBernoulli": "ribp.restricted_bernoulli",
     "inclusion_probs": "ribp.symmetric",

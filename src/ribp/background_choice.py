@@ -30,9 +30,9 @@ import numpy as np
 from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.counts.tables import mean_log_probs
-from ribp.likelihoods.base import Data, Rows
-from ribp.mcmc.start import Tick, price, scored_start
+from ribp.likelihoods.data import Data, Rows
 from ribp.model import Model
+from ribp.search.starts import Tick, price, scored_start
 
 __all__ = ["BackgroundChoice", "asked_for", "choose_background", "with_background"]
 

@@ -18,10 +18,8 @@ from ribp.background_choice import (
     with_background,
 )
 from ribp.errors import FitWarning, InputError, Notice, StorageError
-from ribp.likelihoods.base import Data
-from ribp.mcmc import capacity, gibbs, gibbs_rows
-from ribp.mcmc.sampled_start import searched_rows
-from ribp.mcmc.start import Tick
+from ribp.likelihoods.data import Data
+from ribp.mcmc import gibbs, gibbs_rows
 from ribp.model import Model
 from ribp.results import Result
 from ribp.results.settings import MOST_CHAINS, MOST_SWEEPS, AnyModel, checked, describe
@@ -37,6 +35,9 @@ from ribp.running.progress import Event, Progress, ProgressOption
 from ribp.running.progress import progress as progress_shown
 from ribp.running.run import run_chains
 from ribp.running.samplers import ROW_METHODS, sampler
+from ribp.search import capacity
+from ribp.search.sampled_start import searched_rows
+from ribp.search.starts import Tick
 from ribp.threads import n_cores, one_blas_thread
 
 __all__ = ["check", "fit", "resume"]
@@ -72,9 +73,9 @@ def fit(
     Parameters
     ----------
     model, data
-        What is sampled, given what: data in memory (`ribp.likelihoods.door.as_data`), or a row
-        store. Data are in the units of the user, and so is what is found; samplers see the standard
-        units of the likelihood.
+        What is sampled, given what: data in memory (`ribp.likelihoods.validation.as_data`), or a
+        row store. Data are in the units of the user, and so is what is found; samplers see the
+        standard units of the likelihood.
     method
         "gibbs", "gibbs-rows", "augmented", "structured", "stochastic" or "hybrid"; "buffet" for a
         `BuffetModel`; "buffet-variational" or "buffet-hybrid" for a `FiniteBuffetModel`.

@@ -19,9 +19,9 @@ from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import log_prior, prior_log_probs
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
-from ribp.likelihoods.rows_kept import RowPrior, needs_whole_rows
+from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior

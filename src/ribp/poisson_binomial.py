@@ -49,7 +49,7 @@ class PoissonBinomial:
 
     @cached_property
     def _probs(self) -> FloatArray:
-        from ribp.kernels.poisson_binomial import poisson_binomial
+        from ribp.kernels.poisson_binomial_table import poisson_binomial
 
         probs: FloatArray = poisson_binomial(expit(self.log_odds), expit(-self.log_odds))
         return probs

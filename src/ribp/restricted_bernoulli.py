@@ -198,10 +198,10 @@ class _Row:
         Kept for the next call. Probabilities are computed from these and from differences to the k
         likeliest features, so that large log-odds cancel before anything is rounded.
         """
-        from ribp.kernels import symmetric
+        from ribp.kernels import elementary_symmetric as esp
 
         if self._log_scaled.size <= k_max:
-            self._log_scaled = symmetric.log_scaled_esp(self.theta, k_max)
+            self._log_scaled = esp.log_scaled_esp(self.theta, k_max)
         return self._log_scaled[: k_max + 1]
 
     def probs(self) -> FloatArray:
@@ -225,7 +225,7 @@ class _Row:
         return out
 
     def sample(self, rng: np.random.Generator, n: int) -> NDArray[np.int8]:
-        from ribp.kernels.symmetric import switch_on
+        from ribp.kernels.elementary_symmetric import switch_on
 
         counts = self._draw_counts(rng, n)
         z = np.zeros((n, self.features), np.int8)
@@ -240,7 +240,8 @@ class _Row:
         return rng.choice(probs.size, size=n, p=probs / probs.sum())
 
     def inclusion_probs(self) -> FloatArray:
-        from ribp.kernels import quadrature, symmetric
+        from ribp.kernels import elementary_symmetric as esp
+        from ribp.kernels import quadrature
 
         out = np.zeros(self.features)
         out[self.on] = 1.0
@@ -250,7 +251,7 @@ class _Row:
             out[self.place] = quadrature.inclusion_at(self.theta, int(support[0]))
         elif n:
             block = max(1, math.isqrt(n))
-            out[self.place] = symmetric.weighted_inclusion(self.theta, probs, block)
+            out[self.place] = esp.weighted_inclusion(self.theta, probs, block)
         return out
 
     def pair_probs(self) -> FloatArray:
@@ -290,10 +291,10 @@ def sample_sets(
 def _sample_sorted_sets(
     rng: np.random.Generator, falling: FloatArray, counts: IntArray, names: IntArray
 ) -> NDArray[np.int32]:
-    from ribp.kernels import symmetric
+    from ribp.kernels import elementary_symmetric as esp
 
-    table, logs = symmetric.skip_table(falling, int(counts.max(initial=0)))
-    drawn: NDArray[np.int32] = symmetric.draw_sets(kernel_seed(rng), 0, counts, table, logs, names)
+    table, logs = esp.skip_table(falling, int(counts.max(initial=0)))
+    drawn: NDArray[np.int32] = esp.draw_sets(kernel_seed(rng), 0, counts, table, logs, names)
     return drawn
 
 

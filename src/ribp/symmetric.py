@@ -5,7 +5,7 @@ with exactly k ones has P(z) = prod w_i^{z_i} / e_k, and feature i is in it with
 
     eta_{i;k} = w_i e_{k-1}(without i) / e_k = d log e_k / d log_odds_i,      sum_i eta_{i;k} = k.
 
-`log_esp` costs O(features * k_max) for all counts together (`ribp.kernels.symmetric`);
+`log_esp` costs O(features * k_max) for all counts together (`ribp.kernels.elementary_symmetric`);
 `inclusion_probs` O(features) for one count (`ribp.kernels.quadrature`). Any finite log-odds are
 accepted; the error of log e_k is below 1e-10 max(1, |log e_k|), that of a probability below 1e-11.
 """
@@ -120,7 +120,7 @@ def falling(theta: FloatArray) -> FloatArray:
 
 def sorted_log_esp(theta: FloatArray, k_max: int) -> FloatArray:
     """Return log e_0 .. log e_k_max for finite log-odds in falling order."""
-    from ribp.kernels import symmetric
+    from ribp.kernels import elementary_symmetric
 
-    result: FloatArray = symmetric.log_esp(theta, k_max)
+    result: FloatArray = elementary_symmetric.log_esp(theta, k_max)
     return result

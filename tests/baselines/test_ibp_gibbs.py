@@ -11,9 +11,9 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from ribp.baselines import ibp_gibbs
-from ribp.kernels import rows_buffet as kernel
+from ribp.kernels import sweep_buffet as kernel
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.data import complete, with_missing
 from ribp.rng import kernel_seed
 from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates

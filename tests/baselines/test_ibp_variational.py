@@ -13,7 +13,7 @@ from ribp.baselines import ibp_variational_start
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.data import complete, with_missing
 from ribp.model import State
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates

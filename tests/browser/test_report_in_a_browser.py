@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from docs import screenshots
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.validation import as_data
 from ribp.report import Fit, write_report
 from tests.helpers.plot_cases import made, popular_rows
 

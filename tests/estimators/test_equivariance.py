@@ -83,7 +83,7 @@ def test_powers_of_two_change_no_bit(method, background):
 
 
 def ribp_data(values):
-    from ribp.likelihoods.base import with_missing
+    from ribp.likelihoods.data import with_missing
 
     return with_missing(values)
 

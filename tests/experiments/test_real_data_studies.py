@@ -17,9 +17,9 @@ from experiments.tables import cases, methods, text
 from experiments.tables import run as tables
 from experiments.vague_counts import cases as vague_cases
 from experiments.vague_counts import run as vague_counts
-from ribp.draws import pack_rows
 from ribp.likelihoods import GaussianParameters, PoissonParameters
 from ribp.model import State
+from ribp.recording import pack_rows
 from ribp.testing.recovery import f1
 from tests.helpers import ROOT, stand_ins
 from tests.helpers.stand_ins import REAL, STAND_IN, there

@@ -5,7 +5,7 @@ import pytest
 
 from experiments.recovery import run
 from experiments.recovery.cases import NAMES, load
-from ribp.mcmc.start import Schedule
+from ribp.search.starts import Schedule
 from ribp.testing.recovery import alike, f1
 
 pytestmark = pytest.mark.jit

@@ -10,7 +10,7 @@ from ribp import counts
 from ribp.counts import Learned
 from ribp.counts.tables import prior_log_probs
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.model import Model
 from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
 from ribp.testing.goodness import is_slow, replicates

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr
 
-from ribp.draws import unpack_rows
+from ribp.recording import unpack_rows
 from ribp.rows.local import in_memory
 from ribp.variational import hybrid, hybrid_rows
 from ribp.variational.hybrid import HybridState

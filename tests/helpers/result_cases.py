@@ -5,10 +5,10 @@ import numpy as np
 from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.counts import Learned
-from ribp.draws import ChainDraws, pack_rows, record, record_features
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import complete
+from ribp.likelihoods.data import complete
 from ribp.model import Model
+from ribp.recording import ChainDraws, pack_rows, record, record_features
 from ribp.results import build
 from ribp.results.settings import describe
 

@@ -6,7 +6,7 @@ from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.model import Model
 from ribp.rows.local import in_memory
 from ribp.running.chain import Plan, new_chains

@@ -14,7 +14,7 @@ from scipy.special import digamma, gammaln, logsumexp
 import ribp
 from ribp.counts import Learned
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.model import Model, State
 from ribp.testing.exact import all_rows
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ribp import datasets
-from ribp.datasets import mulan, newsgroups, reuters_sets
+from experiments import data
+from experiments.data import mulan, newsgroups, reuters_sets
 
 STAND_IN, REAL = "stand-in", "real"
 REAL_FOLDER = Path(__file__).parents[3] / "shared" / "data"
 LOADERS = {
-    "20news_w100.npz": datasets.load_newsgroups,
-    "reuters_mix.npz": datasets.load_mix,
-    "reuters_digest.npz": datasets.load_digest,
-    "emotions.npz": datasets.load_mulan,
-    "medical.npz": datasets.load_mulan,
+    "20news_w100.npz": data.load_newsgroups,
+    "reuters_mix.npz": data.load_mix,
+    "reuters_digest.npz": data.load_digest,
+    "emotions.npz": data.load_mulan,
+    "medical.npz": data.load_mulan,
 }
 KNOWN = {
     "20news_w100.npz": (newsgroups, "_KNOWN"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ribp.draws import unpack_rows
+from ribp.recording import unpack_rows
 from ribp.variational import stochastic
 from tests.helpers.structured_cases import loaded
 

@@ -8,11 +8,11 @@ import time
 import numpy as np
 
 from ribp import counts
-from ribp.draws import pack_rows, unpack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.mcmc import gibbs_rows, rows_given_features
 from ribp.model import Model
+from ribp.recording import pack_rows, unpack_rows
 from tests.helpers import ROOT
 
 ROWS, DIMS, FEATURES = 9000, 4, 5  # three groups of blocks, the last one short

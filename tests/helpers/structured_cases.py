@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ribp.draws import unpack_rows
 from ribp.likelihoods import LinearGaussian
+from ribp.recording import unpack_rows
 from ribp.rows.local import in_memory as memory_store
 from ribp.variational import structured, structured_rows
 from ribp.variational.structured import StructuredState

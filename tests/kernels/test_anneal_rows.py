@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from ribp.kernels import anneal_rows as kernel
-from ribp.kernels import rows_kept, rows_poisson, whole_rows
+from ribp.kernels import sweep_gaussian, sweep_poisson, whole_rows
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.row_cases import (
     BITS,
@@ -47,7 +47,7 @@ def at_beta(log_likelihood, table):
 
 
 def gram_of(matrix):
-    return rows_kept.Gram(matrix, np.empty(0, bool), False, LOADINGS, matrix)
+    return sweep_gaussian.Gram(matrix, np.empty(0, bool), False, LOADINGS, matrix)
 
 
 # Moves
@@ -62,12 +62,12 @@ def test_gaussian_moves_leave_their_beta_unchanged(name):
 
     def gains(z):
         gain = np.empty(FEATURES)
-        rows_kept.fill_gain(z, tilted, warm, hot, gain)
+        sweep_gaussian.fill_gain(z, tilted, warm, hot, gain)
         return gain
 
     def log_weights(z, i):
         out = np.empty(FEATURES)
-        rows_kept.relocation_log_weights(i, z, gains(z), hot, out)
+        sweep_gaussian.relocation_log_weights(i, z, gains(z), hot, out)
         return out
 
     np.testing.assert_allclose(after_relocations(pi, log_weights), pi, **EXACT)
@@ -81,19 +81,19 @@ def test_poisson_moves_leave_their_beta_unchanged(name):
     law = kernel.law_of(THETA, TABLE[name])
     pi = at_beta(poisson_log_likelihood(X, A, ALL, OFFSET), TABLE[name])
     tilted, at = THETA + (1 - BETA) * SHIFT, np.flatnonzero(X)
-    hot = rows_poisson.Counts(at, BETA * X[at], OFFSET, LOADINGS, BETA * A.sum(axis=1))
+    hot = sweep_poisson.Counts(at, BETA * X[at], OFFSET, LOADINGS, BETA * A.sum(axis=1))
     rates, gains = np.empty(at.size), np.empty(FEATURES)
 
     def log_weights(z, i):
         out = np.empty(FEATURES)
-        rows_poisson.relocation_log_weights(i, z, tilted, hot, rates, out)
+        sweep_poisson.relocation_log_weights(i, z, tilted, hot, rates, out)
         return out
 
     def log_odds(z, i):
-        rows_poisson.fill_rates(z, i, hot, rates)
-        zero = rows_poisson.fill_gains(i, i + 1, rates, hot, gains)
+        sweep_poisson.fill_rates(z, i, hot, rates)
+        zero = sweep_poisson.fill_gains(i, i + 1, rates, hot, gains)
         prior = tilted[i] + law.steps[z.sum() - z[i]]
-        return rows_poisson.flip_log_odds(i, prior, zero, gains)
+        return sweep_poisson.flip_log_odds(i, prior, zero, gains)
 
     np.testing.assert_allclose(after_relocations(pi, log_weights), pi, **EXACT)
     for i in range(FEATURES):
@@ -289,10 +289,10 @@ def weigh_by_hand(seed, table, number, *, after_the_move=False, forgotten=0.0):
         z = np.empty(FEATURES, np.int8)
         whole_rows.draw(seed, 0, r, 0, THETA + SHIFT, table, z)
         for t in range(1, 4):
-            beta, before = grid[t], rows_kept.excess(z, linear, SHIFT, gram)
+            beta, before = grid[t], sweep_gaussian.excess(z, linear, SHIFT, gram)
             tilted, hot = THETA + (1 - beta) * SHIFT, gram_of(beta * COMMON)
             kernel.move_gaussian(seed, t, r, z, tilted, beta * linear, hot, law, work, active)
-            gained = rows_kept.excess(z, linear, SHIFT, gram) if after_the_move else before
+            gained = sweep_gaussian.excess(z, linear, SHIFT, gram) if after_the_move else before
             log_weights[r] += (beta - grid[t - 1] - forgotten * (t == 1)) * gained
     log_q = kernel.log_sum(kernel.count_log_weights(THETA + SHIFT, table))
     return np.exp(log_weights + log_q)

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, in_use, with_missing
+from ribp.likelihoods.data import complete, in_use, with_missing
 from ribp.likelihoods.linear_gaussian import GaussianParameters
-from ribp.likelihoods.rows_kept import gaussian_sums
+from ribp.likelihoods.row_sweeps import gaussian_sums
 from ribp.testing.goodness import holds, is_caught, replicates
 from tests.helpers.normal_law import normal_p_values, whitened
 

@@ -15,7 +15,7 @@ import ribp
 from ribp import fitting
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods import LinearGaussian, register, registry
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.validation import as_data
 from tests.helpers import ROOT
 from tests.helpers.dask_cases import ON_DASK, local_cluster
 from tests.helpers.marks import short_of_convergence

@@ -9,7 +9,7 @@ from scipy import stats
 
 from ribp.errors import InputError
 from ribp.likelihoods import PoissonCounts, PoissonParameters
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.rows.shard import not_a_count
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 

@@ -7,7 +7,7 @@ import pytest
 
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import Data, complete, with_missing
+from ribp.likelihoods.data import Data, complete, with_missing
 from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.noise_units import noise_units

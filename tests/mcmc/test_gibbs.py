@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ribp.model
-from ribp.likelihoods.base import complete
+from ribp.likelihoods.data import complete
 from ribp.mcmc import gibbs, rows_collapsed
 from ribp.testing.goodness import holds, is_caught
 from tests.helpers.gibbs_cases import (

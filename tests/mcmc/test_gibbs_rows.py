@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ribp import counts
-from ribp.draws import pack_rows, unpack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.data import complete, with_missing
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.mcmc.rows_given_features import Step, Sweep, layout, sweep_rows
 from ribp.model import Model
+from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.gibbs_cases import (

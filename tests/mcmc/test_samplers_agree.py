@@ -12,7 +12,7 @@ import pytest
 from ribp import counts
 from ribp.datasets import load_chords, scaled
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete
+from ribp.likelihoods.data import complete
 from ribp.mcmc import augmented, gibbs
 from ribp.model import Model
 from ribp.testing.goodness import holds, is_caught, replicates, two_sample_p_value

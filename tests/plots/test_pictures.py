@@ -11,7 +11,7 @@ from scipy.special import expit
 from ribp import counts, plots
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.validation import as_data
 from ribp.plots.reading import places
 from ribp.posterior.predictive_checks import Checked
 from tests.helpers.plot_cases import made, popular_rows, texts
@@ -385,7 +385,7 @@ def test_notebooks_can_show_a_figure(result):
 
 def test_many_rows_are_all_there_although_features_are_matched_by_some(monkeypatch):
     from ribp.plots.reading import row_probs
-    from ribp.posterior import kept
+    from ribp.posterior import stored_draws as kept
 
     all_rows = row_probs(made(TRUTH, COMPONENTS), np.arange(4))
     monkeypatch.setattr(kept, "_MOST_ROWS", 20)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ribp.draws import pack_rows, unpack_rows
 from ribp.posterior.align import align, match
-from ribp.posterior.kept import kept
 from ribp.posterior.modes import ALIKE, agreement, modes
+from ribp.posterior.stored_draws import kept
+from ribp.recording import pack_rows, unpack_rows
 from tests.helpers.trees import (
     FEATURES,
     ROWS,

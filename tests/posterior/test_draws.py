@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.posterior.diagnostics import diagnose
 from ribp.posterior.draws import draws
 from ribp.posterior.modes import modes

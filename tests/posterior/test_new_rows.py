@@ -12,7 +12,7 @@ from ribp import counts
 from ribp.counts.tables import mean_log_probs
 from ribp.errors import FitWarning, InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
+from ribp.likelihoods.data import complete, with_missing
 from ribp.posterior.laws import laws_of_rows
 from ribp.posterior.new_rows import weigh_rows
 from ribp.symmetric import log_esp

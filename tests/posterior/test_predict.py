@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from ribp import RestrictedBernoulli, counts
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import Data, complete
+from ribp.likelihoods.data import Data, complete
 from ribp.posterior.predict import (
     decode,
     held_out_entries,

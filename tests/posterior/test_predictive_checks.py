@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ribp.likelihoods.base import Data, complete, with_missing
+from ribp.likelihoods.data import Data, complete, with_missing
 from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
 from ribp.posterior.residuals import Seen, residuals, seen
 from ribp.testing.goodness import holds, is_caught, replicates

@@ -18,8 +18,8 @@ from ribp.likelihoods import (
     PoissonCounts,
     PoissonParameters,
 )
-from ribp.likelihoods.base import complete
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.data import complete
+from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.posterior.row_posterior import row_posterior
 from ribp.rng import kernel_seed
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates

@@ -9,8 +9,8 @@ from ribp import counts
 from ribp.errors import InputError, Notice
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import Data
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.data import Data
+from ribp.likelihoods.validation import as_data
 from ribp.model import Model
 from ribp.posterior.judgement import Judgement
 from ribp.posterior.predictive_checks import NOISE, Checked

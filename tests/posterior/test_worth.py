@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax
 
-from ribp.draws import pack_rows
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import Data, complete, with_missing
+from ribp.likelihoods.data import Data, complete, with_missing
 from ribp.posterior.new_rows import laws_given
 from ribp.posterior.redrawn_rows import redrawn_rows
 from ribp.posterior.residuals import seen
 from ribp.posterior.worth import _chosen, gain, gain_of
+from ribp.recording import pack_rows
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, buffet_chains, in_units, pool, pool_of, truth_of
 

@@ -6,8 +6,8 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 import ribp
+from experiments.printed import prior as printed
 from ribp import counts
-from ribp.paper import prior as printed
 from ribp.testing.goodness import (
     holds,
     is_caught,

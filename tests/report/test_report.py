@@ -7,7 +7,7 @@ import pytest
 
 from ribp.errors import Notice, StorageError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.validation import as_data
 from ribp.posterior.held_out import score
 from ribp.posterior.predictive_checks import NOISE
 from ribp.posterior.verdict import QUESTIONS

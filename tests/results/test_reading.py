@@ -12,7 +12,7 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import FitWarning
 from ribp.fitting import fit
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.model import Model
 from ribp.results import Result
 from ribp.testing.recovery import f1

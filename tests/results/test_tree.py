@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ribp.draws import ChainDraws, pack_rows, record, record_features, unpack_rows
 from ribp.errors import InputError, Notice
+from ribp.recording import ChainDraws, pack_rows, record, record_features, unpack_rows
 from ribp.results import build
 from tests.helpers.result_cases import (
     DIMS,

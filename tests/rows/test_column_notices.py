@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ribp.likelihoods.door import as_data
+from ribp.likelihoods.validation import as_data
 from ribp.rows.column_notices import column_notices
 from ribp.rows.local import in_memory
 

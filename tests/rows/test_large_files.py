@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import ribp as package
-from ribp.cli import parquet_files
-from ribp.cli.large_files import as_bytes, check_memory, is_large
 from ribp.errors import InputError, StorageError
+from ribp.io import parquet_files
+from ribp.io.large_files import as_bytes, check_memory, is_large
 from tests.helpers.same_bits import assert_same_results
 from tests.helpers.store_cases import features
 
@@ -113,7 +113,7 @@ def test_sizes(tmp_path, monkeypatch):
     (tmp_path / "x.npy").write_bytes(b"0" * 100)
     assert not is_large(tmp_path / "x.npy")
     assert not is_large(tmp_path / "none.npy")
-    monkeypatch.setattr("ribp.cli.large_files.memory", lambda: 100)
+    monkeypatch.setattr("ribp.io.large_files.memory", lambda: 100)
     assert is_large(tmp_path / "x.npy")
 
 

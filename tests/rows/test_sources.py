@@ -6,18 +6,18 @@ import pytest
 import ribp
 from ribp import fitting
 from ribp.blocks import Tree, blocks, in_order
-from ribp.draws import unpack_rows
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.likelihoods.first_rows import first_rows
 from ribp.likelihoods.moments import Totals
-from ribp.likelihoods.rows_kept import RowPrior
-from ribp.mcmc import sampled_start
+from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.mcmc.rows_given_features import layout
 from ribp.model import Model
+from ribp.recording import unpack_rows
 from ribp.rows.local import LocalStore, in_memory
 from ribp.rows.source import ArraySource, FileSource, as_source, npy_source
+from ribp.search import sampled_start
 from ribp.testing.exact import all_rows
 from tests.helpers.store_cases import features
 

@@ -5,7 +5,7 @@ import pytest
 
 from ribp import counts
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import in_use, with_missing
+from ribp.likelihoods.data import in_use, with_missing
 from ribp.mcmc import augmented
 from ribp.model import Model
 from ribp.running.augmented_sampler import Augmented, AugmentedChain

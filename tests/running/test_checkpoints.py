@@ -12,7 +12,7 @@ import pytest
 
 from ribp.errors import StorageError
 from ribp.files import read_arrays, write_atomically
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.rows.local import in_memory
 from ribp.running import checkpoint as module
 from ribp.running.checkpoint import Checkpoint

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from ribp.baselines import ibp_variational_start
-from ribp.draws import unpack_rows
-from ribp.mcmc import sampled_start
+from ribp.recording import unpack_rows
 from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import estimate
 from ribp.running.samplers import sampler
+from ribp.search import sampled_start
 from ribp.variational import hybrid, stochastic, structured
 from ribp.variational.stochastic import BatchPlan
 from tests.helpers.running_cases import SHORT, case, read_back, run, save_often

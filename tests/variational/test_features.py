@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from ribp.blocks import blocks, in_order
 from ribp.likelihoods import GaussianParameters, LinearGaussian
-from ribp.likelihoods.base import with_missing
+from ribp.likelihoods.data import with_missing
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import features as part

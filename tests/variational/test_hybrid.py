@@ -12,8 +12,8 @@ import ribp
 from ribp.counts import RowCounts, learned
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete, with_missing
-from ribp.mcmc import weights
+from ribp.likelihoods.data import complete, with_missing
+from ribp.mcmc import weight_moves
 from ribp.model import Model, State
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
@@ -332,7 +332,7 @@ def test_weights_are_drawn_given_rows_drawn_from_q():
     np.testing.assert_array_equal(rows, nu)
     histogram = np.bincount(rows.sum(axis=1), minlength=FEATURES + 1)
     prior = model.weight_prior(q.mass, q.concentration)
-    expected, _ = weights.update(
+    expected, _ = weight_moves.update(
         rng, q.log_odds, rows.sum(axis=0, dtype=np.int64), histogram, prior
     )
     np.testing.assert_array_equal(fresh.q.log_odds, expected)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import ribp
-from ribp.draws import unpack_rows
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import complete
-from ribp.mcmc import sampled_start
+from ribp.likelihoods.data import complete
 from ribp.model import Model
+from ribp.recording import unpack_rows
 from ribp.rng import kernel_seed
 from ribp.rows import shard
+from ribp.search import sampled_start
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import stochastic, structured, structured_rows
 from ribp.variational.stochastic import BatchPlan

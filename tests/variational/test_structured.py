@@ -8,11 +8,11 @@ from scipy.special import logsumexp
 
 import ribp
 from ribp.errors import InputError
-from ribp.kernels import rows_structured as kernel
+from ribp.kernels import sweep_structured as kernel
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.base import Data, complete
-from ribp.mcmc import start as gibbs_start
+from ribp.likelihoods.data import Data, complete
 from ribp.model import Model
+from ribp.search import starts
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import (
     frequencies_p_value,
@@ -251,7 +251,7 @@ def repeated(times):
     law = ribp.counts.as_row_counts("uniform(1, 2)", len(values))
     model = Model(law, 3, LinearGaussian(noise_scale=0.5, feature_scale=1.0), mass=1.0)
     rows = np.repeat(np.eye(3, dtype=np.int8)[[0, 1, 2, 0, 1, 2]], times, axis=0)
-    state = gibbs_start.from_rows(rng, model, complete(values), rows)
+    state = starts.from_rows(rng, model, complete(values), rows)
     state = state._replace(log_odds=np.array([0.1, -0.2, 0.4]))
     return model, complete(values), from_rows(model, complete(values), rows, state)
 

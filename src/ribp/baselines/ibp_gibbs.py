@@ -2,12 +2,12 @@
 
     Z ~ IBP(alpha, c),    alpha ~ Gamma(1, 1),    X | Z as in `ribp.likelihoods.linear_gaussian`.
 
-Rows are drawn with features and weights integrated out (`ribp.kernels.rows_buffet`); the number of
+Rows are drawn with features and weights integrated out (`ribp.kernels.sweep_buffet`); the number of
 features is not limited. Given K dishes in N rows, alpha ~ Gamma(1 + K, 1 + sum_j c/(c+j-1)). The
 state is that of the other samplers, its features those that some row has; the log-odds are drawn
 from Beta(m_i, c + N - m_i), the law of the weights given the rows.
 
-A chain begins at the best of several short ones, some grown, some annealed (`ribp.mcmc.growth`).
+A chain begins at the best of several short ones, some grown, some annealed (`ribp.search.growth`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from functools import partial
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.mcmc.growth import Buffet, annealed, grown
-from ribp.mcmc.start import Tick, no_tick
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
 from ribp.rng import kernel_seed
+from ribp.search.growth import Buffet, annealed, grown
+from ribp.search.starts import Tick, no_tick
 from ribp.weights.hyper_prior import draw_mass
 
 __all__ = ["BuffetModel", "best_start", "start", "update"]

@@ -29,7 +29,7 @@ from scipy.special import betaln, digamma, entr
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import hyper
 from ribp.measures.variates import beta_log_odds_variates

@@ -26,10 +26,10 @@ from ribp.baselines.ibp_variational import (
     from_rows,
     improve,
 )
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.mcmc.start import Tick, no_tick
 from ribp.model import State
+from ribp.search.starts import Tick, no_tick
 
 __all__ = ["start"]
 

@@ -26,9 +26,9 @@ from ribp.cli.read_run import fitted
 from ribp.cli.report import write
 from ribp.cli.run_folder import RunFolder
 from ribp.cli.show import say
-from ribp.cli.write_files import write_table
 from ribp.datasets import load_chords, scaled
 from ribp.datasets.chords import Chords
+from ribp.io.write_files import write_table
 from ribp.testing.recovery import f1, feature_f1
 
 __all__ = ["run"]

@@ -12,9 +12,13 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ribp import estimators
-from ribp.cli.count_options import check_law
-from ribp.cli.files import kind_of, open_check
-from ribp.cli.large_files import (
+from ribp.cli.run_folder import RunFolder, Source, read_source
+from ribp.cli.show import say, show_summary
+from ribp.errors import FitWarning, InputError, StorageError
+from ribp.fitting import resume as go_on
+from ribp.io.count_options import check_law
+from ribp.io.formats import kind_of, open_check
+from ribp.io.large_files import (
     as_bytes,
     check_memory,
     is_large,
@@ -22,10 +26,6 @@ from ribp.cli.large_files import (
     remove_copy,
     rows_of,
 )
-from ribp.cli.run_folder import RunFolder, Source, read_source
-from ribp.cli.show import say, show_summary
-from ribp.errors import FitWarning, InputError, StorageError
-from ribp.fitting import resume as go_on
 from ribp.results import Result
 from ribp.rows.local import in_memory
 from ribp.rows.source import FileSource, npy_source

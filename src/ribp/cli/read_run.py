@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ribp.cli.count_options import count_columns, counts_from
-from ribp.cli.files import read_data
 from ribp.cli.run_folder import RunFolder
 from ribp.cli.show import print_json, say, show_summary
-from ribp.cli.write_files import check_target, write_table
 from ribp.errors import InputError, StorageError
 from ribp.estimators import load
-from ribp.likelihoods.door import as_data
+from ribp.io.count_options import count_columns, counts_from
+from ribp.io.formats import read_data
+from ribp.io.write_files import check_target, write_table
+from ribp.likelihoods.validation import as_data
 
 __all__ = ["fitted", "summary", "transform"]
 

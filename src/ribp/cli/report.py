@@ -13,7 +13,7 @@ from ribp.cli.read_run import fitted
 from ribp.cli.run_folder import RunFolder
 from ribp.cli.show import print_json, say
 from ribp.errors import FitWarning, InputError, StorageError
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.report import Fit, write_report
 
 __all__ = ["report", "write"]

@@ -22,13 +22,13 @@ import numpy as np
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.cli.count_options import count_columns, counts_from
-from ribp.cli.files import read_data
 from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
 from ribp.files import read_arrays, read_described, write_atomically, write_described
-from ribp.likelihoods.base import BoolArray, Data
-from ribp.likelihoods.door import as_data
+from ribp.io.count_options import count_columns, counts_from
+from ribp.io.formats import read_data
+from ribp.likelihoods.data import BoolArray, Data
+from ribp.likelihoods.validation import as_data
 from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 

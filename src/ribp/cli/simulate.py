@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ribp.cli.show import print_json, say
-from ribp.cli.write_files import check_target, write_table
 from ribp.counts import parse
+from ribp.io.write_files import check_target, write_table
 from ribp.measures import BetaProcess
-from ribp.prior.simulate import simulate as draw_rows
+from ribp.prior.simulation import simulate as draw_rows
 
 __all__ = ["simulate"]
 

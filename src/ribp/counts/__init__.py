@@ -11,7 +11,7 @@
 from ribp.counts.combined import mixture, truncated
 from ribp.counts.finite import Learned, empirical, exactly, learned, table, uniform, window
 from ribp.counts.law import CountLaw
-from ribp.counts.rows import RowCounts, as_row_counts, by_group, by_row
+from ribp.counts.row_counts import RowCounts, as_row_counts, by_group, by_row
 from ribp.counts.text import parse
 from ribp.counts.unbounded import negative_binomial, poisson
 

@@ -31,7 +31,7 @@ from ribp.counts import (
     window,
 )
 from ribp.measures import BetaProcess
-from ribp.prior.simulate import simulate
+from ribp.prior.simulation import simulate
 
 __all__ = ["OneInflatedToy", "Toy", "toy_missing_one", "toy_one_inflated"]
 

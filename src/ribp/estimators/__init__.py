@@ -5,7 +5,7 @@ what was found (`describe`), and what users ask afterwards is asked of the `Resu
 """
 
 from ribp.estimators.buffet import IndianBuffet
+from ribp.estimators.loading import load
 from ribp.estimators.restricted import RestrictedIBP
-from ribp.estimators.stored import load
 
 __all__ = ["IndianBuffet", "RestrictedIBP", "load"]

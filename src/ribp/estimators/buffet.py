@@ -14,8 +14,8 @@ from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
 from ribp.estimators.arguments import LIMITS, Background, Learned, entropy, fixed
-from ribp.estimators.base import Features
-from ribp.likelihoods.base import Rows
+from ribp.estimators.feature_estimator import Features
+from ribp.likelihoods.data import Rows
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts

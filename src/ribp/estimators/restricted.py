@@ -14,15 +14,15 @@ from ribp import checks
 from ribp.checks import FloatArray
 from ribp.counts import as_row_counts, learned
 from ribp.estimators.arguments import Background, Learned, entropy, fixed
-from ribp.estimators.base import Features
 from ribp.estimators.describe import count_laws
-from ribp.likelihoods.base import Rows
+from ribp.estimators.feature_estimator import Features
+from ribp.likelihoods.data import Rows
 from ribp.likelihoods.moments import Moments
-from ribp.mcmc import capacity
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.results.settings import MOST_FEATURES
 from ribp.running.progress import ProgressOption
+from ribp.search import capacity
 
 __all__ = ["RestrictedIBP"]
 

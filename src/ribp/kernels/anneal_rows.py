@@ -9,10 +9,10 @@ Particles are drawn from a guide and moved, at rising beta, along the path
 
 from r_0 = Q q to r_1 = p L. The guide is the row law with log-odds shifted to the data (see
 `whole_rows`): its Q is known, draws are exact, and every r_beta is a posterior with other log-odds
-and a likelihood to the power beta, so the moves of `rows_kept` and `rows_poisson` serve unchanged;
-whole rows drawn from q, accepted with probability min(1, exp(beta (excess' - excess))), lead across
-gaps of the count law. With excess(z) = log L(z) - shift.z, a particle that goes through z_0, z_1,
-... has the weight
+and a likelihood to the power beta, so the moves of `sweep_gaussian` and `sweep_poisson` serve
+unchanged; whole rows drawn from q, accepted with probability min(1, exp(beta (excess' - excess))),
+lead across gaps of the count law. With excess(z) = log L(z) - shift.z, a particle that goes through
+z_0, z_1, ... has the weight
 
     log w = sum_t (beta_t - beta_{t-1}) excess(z_{t-1}).
 
@@ -31,7 +31,7 @@ unbiased. The error of log p(x) is that of the mean weight (delta method). It ca
 of the posterior that no particle has met.
 
 Random numbers are keyed by the seed of the row, the step (0 for the guide, T + 1 for E) and the
-particle. A sweep costs as much as one of `rows_kept` or `rows_poisson`.
+particle. A sweep costs as much as one of `sweep_gaussian` or `sweep_poisson`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.kernels import rows_kept, rows_poisson, whole_rows
+from ribp.kernels import sweep_gaussian, sweep_poisson, whole_rows
 from ribp.kernels.choose import pick
 from ribp.kernels.enumerate_rows import own_gram
 from ribp.kernels.jit import jit
@@ -210,10 +210,10 @@ def summarise(seed, log_weights, particles, probs, z):
 @jit
 def move_gaussian(seed, step, particle, z, tilted, warm, hot, law, work, active):
     """Flip and relocate at one beta: `tilted` log-odds, `warm` beta linear, `hot` beta G."""
-    ones = rows_kept.fill_gain(z, tilted, warm, hot, work[0])
+    ones = sweep_gaussian.fill_gain(z, tilted, warm, hot, work[0])
     if law.flips:
-        rows_kept._flip_each(seed, step, particle, z, ones, work[0], hot, law.steps)
-    rows_kept._relocate_each(seed, step, particle, z, work[0], hot, active, work[1])
+        sweep_gaussian._flip_each(seed, step, particle, z, ones, work[0], hot, law.steps)
+    sweep_gaussian._relocate_each(seed, step, particle, z, work[0], hot, active, work[1])
 
 
 @jit
@@ -223,7 +223,7 @@ def anneal_gaussian(seed, grid, linear, gram, shift, law, particles, log_weights
     work, proposal = np.empty((2, features)), np.empty(features, np.int8)
     active, heated = np.empty(features, np.int64), np.empty_like(gram.matrix)
     tilted, warm = np.empty(features), np.empty(features)
-    hot = rows_kept.Gram(heated, gram.seen, gram.add, gram.loadings, heated)
+    hot = sweep_gaussian.Gram(heated, gram.seen, gram.add, gram.loadings, heated)
     draw_guide(seed, 0, law, shift, particles)
     log_weights[:] = 0.0
     for t in range(1, grid.shape[0]):
@@ -235,12 +235,12 @@ def anneal_gaussian(seed, grid, linear, gram, shift, law, particles, log_weights
                 heated[i, j] = beta * gram.matrix[i, j]
         for r in range(particles.shape[0]):
             z = particles[r]
-            log_weights[r] += (beta - grid[t - 1]) * rows_kept.excess(z, linear, shift, gram)
+            log_weights[r] += (beta - grid[t - 1]) * sweep_gaussian.excess(z, linear, shift, gram)
             move_gaussian(seed, t, r, z, tilted, warm, hot, law, work, active)
             if law.gaps:
                 u = propose(seed, t, r, law, shift, proposal)
-                gained = rows_kept.excess(proposal, linear, shift, gram)
-                gained -= rows_kept.excess(z, linear, shift, gram)
+                gained = sweep_gaussian.excess(proposal, linear, shift, gram)
+                gained -= sweep_gaussian.excess(z, linear, shift, gram)
                 if math.log(u) < beta * gained:
                     z[:] = proposal
 
@@ -259,14 +259,14 @@ def gaussian(
     b, squares, shift = np.empty(features), np.empty(features), np.empty(features)
     particles, log_weights = np.empty((n_particles, features), np.int8), np.empty(n_particles)
     grid = np.empty(n_steps + 1)
-    gram = rows_kept.Gram(matrix, np.empty(0, np.bool_), False, loadings, matrix)
+    gram = sweep_gaussian.Gram(matrix, np.empty(0, np.bool_), False, loadings, matrix)
     for n in range(data.shape[0]):
         own_gram(data[n], observed[n], loadings, common, diagonal, b, squares, matrix)
         fill_shift(b, squares, matrix, mean, shift)
         linear = b - 0.5 * squares
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)
         for r in range(n_particles):
-            log_weights[r] = rows_kept.excess(particles[r], linear, shift, gram)
+            log_weights[r] = sweep_gaussian.excess(particles[r], linear, shift, gram)
         fill_grid(log_weights, grid)
         anneal_gaussian(seeds[n], grid, linear, gram, shift, law, particles, log_weights)
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
@@ -311,23 +311,23 @@ def anneal_poisson(seed, grid, data, shift, law, particles, log_weights):
     for t in range(1, grid.shape[0]):
         beta = grid[t]
         tilted = law.theta + (1.0 - beta) * shift
-        hot = rows_poisson.Counts(
+        hot = sweep_poisson.Counts(
             data.at, beta * data.x, data.offset, data.loadings, beta * data.totals
         )
         for r in range(particles.shape[0]):
             z = particles[r]
-            log_weights[r] += (beta - grid[t - 1]) * rows_poisson.excess(z, shift, data, rates)
+            log_weights[r] += (beta - grid[t - 1]) * sweep_poisson.excess(z, shift, data, rates)
             if log_weights[r] == -math.inf:
                 continue
             if law.flips:
-                rows_poisson._flip_each(
+                sweep_poisson._flip_each(
                     seed, t, r, z, tilted, law.steps, hot, rates, trial, gains
                 )  # fmt: skip
-            rows_poisson._relocate_each(seed, t, r, z, tilted, hot, rates, gains, active)
+            sweep_poisson._relocate_each(seed, t, r, z, tilted, hot, rates, gains, active)
             if law.gaps:
                 u = propose(seed, t, r, law, shift, proposal)
-                gained = rows_poisson.excess(proposal, shift, data, rates)
-                gained -= rows_poisson.excess(z, shift, data, rates)
+                gained = sweep_poisson.excess(proposal, shift, data, rates)
+                gained -= sweep_poisson.excess(z, shift, data, rates)
                 if math.log(u) < beta * gained:
                     z[:] = proposal
 
@@ -351,12 +351,12 @@ def poisson(
     for n in range(data.shape[0]):
         fill_moments(data[n], observed[n], loadings, offset, typical, b, squares, matrix)
         fill_shift(b, squares, matrix, mean, shift)
-        rows_poisson.fill_totals(observed[n], loadings, totals)
-        m = rows_poisson.list_counts(data[n], observed[n], at, counts)
-        own = rows_poisson.Counts(at[:m], counts[:m], offset, loadings, totals)
+        sweep_poisson.fill_totals(observed[n], loadings, totals)
+        m = sweep_poisson.list_counts(data[n], observed[n], at, counts)
+        own = sweep_poisson.Counts(at[:m], counts[:m], offset, loadings, totals)
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)
         for r in range(n_particles):
-            log_weights[r] = rows_poisson.excess(particles[r], shift, own, np.empty(m))
+            log_weights[r] = sweep_poisson.excess(particles[r], shift, own, np.empty(m))
         fill_grid(log_weights, grid)
         anneal_poisson(seeds[n], grid, own, shift, law, particles, log_weights)
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])

@@ -6,7 +6,7 @@ Sets are visited depth first, as growing lists of members: each is its parent wi
 j, larger than all others. Counts above the largest one that the law allows are never reached, nor
 sets from which too few features are left to reach the smallest; counts in a gap are passed through.
 
-- Gaussian data: gain_j, what a member j would add to theta.z + log-likelihood(z) (see `rows_kept`),
+- Gaussian data: gain_j, what a member j would add to theta.z + log p(x | z) (see `sweep_gaussian`),
   is kept for every level of the tree: a set of the largest size costs O(1), any other O(I).
 - Poisson data: the rates are kept for every level, and each allowed set costs a sum of logarithms.
 
@@ -26,8 +26,8 @@ import numpy as np
 
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
-from ribp.kernels.rows_kept import Gram, make_row, own_squares
-from ribp.kernels.rows_poisson import fill_totals, list_counts
+from ribp.kernels.sweep_gaussian import Gram, make_row, own_squares
+from ribp.kernels.sweep_poisson import fill_totals, list_counts
 from ribp.kernels.whole_rows import largest_count
 
 TOP, TOTAL, GOAL, CHOICES = range(4)  # of a tally: largest log-weight, sum, next choice, how many

@@ -52,7 +52,7 @@ def solve_tilt(theta: _Vector, k: int, tolerance: float) -> tuple[float, _Vector
 def inclusion_at(theta: _Vector, k: int) -> _Vector:
     """Return eta_{i;k} for one count 0 < k < I; finite theta in any order.
 
-    Equals ``weighted_inclusion(theta, unit mass at k, ...)`` of `ribp.kernels.symmetric`.
+    Equals ``weighted_inclusion(theta, unit mass at k, ...)`` of `kernels.elementary_symmetric`.
     """
     out = np.zeros_like(theta)
     _inclusion_at(theta, k, _centre(theta, k), out)

@@ -21,9 +21,9 @@ import math
 import numpy as np
 
 from ribp.kernels.choose import pick
+from ribp.kernels.elementary_symmetric import _add_features
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
-from ribp.kernels.symmetric import _add_features
 
 _CLIP = 10.0
 _DAMPED = 0.3

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import BoolArray, Rows
+from ribp.likelihoods.data import BoolArray, Rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
 

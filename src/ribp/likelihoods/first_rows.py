@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data, Parameters, Rows
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.data import Data, Parameters, Rows
+from ribp.likelihoods.row_sweeps import RowPrior
 
 __all__ = ["first_rows"]
 

@@ -18,9 +18,9 @@ from scipy.special import gammaln
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import anneal_rows, enumerate_rows
 from ribp.likelihoods import gaussian_redraw
-from ribp.likelihoods.base import BoolArray, Data, Rows, column_totals, exact_sums, shown
+from ribp.likelihoods.data import BoolArray, Data, Rows, column_totals, exact_sums, shown
 from ribp.likelihoods.likelihood import Likelihood, RowKernels
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.row_sweeps import RowPrior
 
 __all__ = ["GaussianEntries"]
 

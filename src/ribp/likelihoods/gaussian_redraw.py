@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import expit
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data, Rows, shown
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.data import Data, Rows, shown
+from ribp.likelihoods.row_sweeps import RowPrior
 
 __all__ = ["redrawn"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data, check_known, put_known
+from ribp.likelihoods.data import Data, check_known, put_known
 from ribp.likelihoods.gaussian_entries import GaussianEntries
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import Moments

@@ -24,9 +24,9 @@ from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods import any_rows
-from ribp.likelihoods.base import BoolArray, Data, Parameters, Rows, shown
+from ribp.likelihoods.data import BoolArray, Data, Parameters, Rows, shown
 from ribp.likelihoods.moments import Moments
-from ribp.likelihoods.rows_kept import RowPrior, Work
+from ribp.likelihoods.row_sweeps import RowPrior, Work
 
 __all__ = ["Asked", "Likelihood", "RowKernels"]
 

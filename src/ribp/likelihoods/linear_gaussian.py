@@ -33,7 +33,7 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.kernels.missing import add_missing_pairs
-from ribp.likelihoods.base import BoolArray, Data, Rows, in_use, put_known
+from ribp.likelihoods.data import BoolArray, Data, Rows, in_use, put_known
 from ribp.likelihoods.gaussian_settings import (
     BACKGROUND_WIDTH,
     GaussianParameters,
@@ -41,7 +41,7 @@ from ribp.likelihoods.gaussian_settings import (
 )
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.noise_units import noise_units
-from ribp.likelihoods.rows_kept import (
+from ribp.likelihoods.row_sweeps import (
     GaussianSums,
     RowPrior,
     Work,

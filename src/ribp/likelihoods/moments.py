@@ -13,7 +13,7 @@ import numpy as np
 
 from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 
 __all__ = ["MANY", "Moments", "Totals", "moments", "squares", "totals"]
 

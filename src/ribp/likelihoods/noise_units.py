@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 
 __all__ = ["noise_units"]
 

@@ -23,7 +23,7 @@ from scipy.special import gammaln
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.likelihoods.base import (
+from ribp.likelihoods.data import (
     BoolArray,
     Data,
     Rows,
@@ -35,7 +35,7 @@ from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.poisson_entries import PoissonEntries
-from ribp.likelihoods.rows_kept import (
+from ribp.likelihoods.row_sweeps import (
     PoissonSums,
     RowPrior,
     Work,

@@ -13,7 +13,7 @@ from scipy.special import gammaln, pdtr, pdtrc, xlogy
 
 from ribp.checks import FloatArray
 from ribp.kernels import anneal_rows, enumerate_rows
-from ribp.likelihoods.base import BoolArray, Data, column_totals, exact_sums, shown
+from ribp.likelihoods.data import BoolArray, Data, column_totals, exact_sums, shown
 from ribp.likelihoods.likelihood import Likelihood, RowKernels
 
 __all__ = ["PoissonEntries"]

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.moments import Moments
 
 __all__ = ["LEAST_SPREAD", "MOST_RATIO", "NEARLY_CONSTANT", "ROUNDING", "Units", "scaled"]

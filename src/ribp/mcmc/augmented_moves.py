@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import ProposalLimitError
-from ribp.kernels.poisson_binomial import poisson_binomial
+from ribp.kernels.poisson_binomial_table import poisson_binomial
 
 __all__ = [
     "AugmentedState",

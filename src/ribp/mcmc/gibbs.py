@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.counts.tables import tallied_log_probs
-from ribp.likelihoods.base import Data
-from ribp.mcmc import hyper, rows_collapsed, weights
+from ribp.likelihoods.data import Data
+from ribp.mcmc import hyper, rows_collapsed, weight_moves
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
 from ribp.model import Model, State, Tally
 
@@ -31,7 +31,7 @@ class SweepInfo(NamedTuple):
 
     log_joint: float
     tally: Tally
-    weights: weights.WeightInfo
+    weights: weight_moves.WeightInfo
 
 
 def update(
@@ -85,7 +85,7 @@ def finish(
     """
     likelihood, prior = model.likelihood, model.weight_prior(state.mass, state.concentration)
     histogram = tally.histograms.sum(axis=0)
-    log_odds, info = weights.update(rng, state.log_odds, tally.sizes, histogram, prior)
+    log_odds, info = weight_moves.update(rng, state.log_odds, tally.sizes, histogram, prior)
     fresh_weights = hyper.update(rng, model, state, log_odds, tally.sizes, histogram)
     laws = tallied_log_probs(rng, model.counts, tally.histograms)
     given = sums()

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ribp.draws import pack_rows, unpack_rows
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.mcmc import gibbs
 from ribp.mcmc.rows_given_features import LogTerms, Step, Sweep, Swept, layout
 from ribp.model import Model, State
+from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.rows.store import ChainRows
 

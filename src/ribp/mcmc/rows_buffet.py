@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from ribp.kernels.rows_buffet import sweep
-from ribp.likelihoods.base import Data, Rows
+from ribp.kernels.sweep_buffet import sweep
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_collapsed import filled, summarise
 from ribp.model import State

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray
-from ribp.kernels import rows_collapsed as kernel
-from ribp.likelihoods.base import Data, Rows
+from ribp.kernels import sweep_collapsed as kernel
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian, as_gaussian
 from ribp.model import Model, State
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from ribp.blocks import GROUP, Nodes, Tree
 from ribp.checks import IntArray
-from ribp.draws import pack_rows, unpack_rows
-from ribp.likelihoods.base import Data, Rows
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.first_rows import first_rows
 from ribp.likelihoods.likelihood import Likelihood
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.model import Tally
+from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.store import Done, Layout, Order, RowGroup, Work
 
 __all__ = ["LogTerms", "Step", "Sweep", "Swept", "layout", "sweep_rows"]

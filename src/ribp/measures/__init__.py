@@ -1,9 +1,8 @@
 """Directing measures: the laws of the feature weights, and how they are made finite.
 
-Weights travel as log-odds. See `ribp.measures.base` for what every measure offers.
+Weights travel as log-odds. See `ribp.measures.measure` for what every measure offers.
 """
 
-from ribp.measures.base import AtomStream, Measure, Odds
 from ribp.measures.beta_process import BetaProcess
 from ribp.measures.entries import (
     negative_binomial_nonzero,
@@ -13,6 +12,7 @@ from ribp.measures.entries import (
 )
 from ribp.measures.gamma_process import GammaProcess
 from ribp.measures.levy import CompletelyRandomMeasure
+from ribp.measures.measure import AtomStream, Measure, Odds
 from ribp.measures.normalized import DirichletWeights, PitmanYorWeights
 from ribp.measures.transforms import esscher, normalised_log_odds, odds
 from ribp.measures.truncation import Certified, SizeOrdered, Truncation, WeakLimit

@@ -31,9 +31,9 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.measures.base import Odds, no_weak_limit
 from ribp.measures.incomplete_beta import inverse_log_incomplete_beta, log_incomplete_beta
 from ribp.measures.levy import CompletelyRandomMeasure, convex_tail_bound
+from ribp.measures.measure import Odds, no_weak_limit
 from ribp.measures.newton import invert_log_integral
 from ribp.measures.special import log_beta, logit_from_log, softplus
 from ribp.measures.variates import beta_log_odds_variates

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.measures.base import Odds
+from ribp.measures.measure import Odds
 from ribp.measures.special import log_exprel, log_softplus, softplus
 
 

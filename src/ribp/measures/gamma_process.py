@@ -23,8 +23,8 @@ from scipy import special
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.measures.base import Odds
 from ribp.measures.levy import CompletelyRandomMeasure, convex_tail_bound
+from ribp.measures.measure import Odds
 from ribp.measures.newton import invert_log_integral
 from ribp.measures.special import log_exp_integral
 from ribp.measures.variates import log_gamma_variates

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.measures.base import AtomStream, Measure, Odds
+from ribp.measures.measure import AtomStream, Measure, Odds
 
 
 class CompletelyRandomMeasure(Measure):

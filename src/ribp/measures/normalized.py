@@ -23,7 +23,7 @@ from scipy import special
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.measures.base import AtomStream, Measure, Odds, no_weak_limit
+from ribp.measures.measure import AtomStream, Measure, Odds, no_weak_limit
 from ribp.measures.special import softplus
 from ribp.measures.variates import beta_log_odds_variates, log_gamma_variates
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.plots.arguments import check_result
 from ribp.plots.labels import plain, row_names
 from ribp.plots.layout import one_panel, say, whole_numbers
 from ribp.plots.row_selection import Selection, selection
 from ribp.plots.style import SEQUENTIAL, styled
+from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["activity"]

@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.errors import InputError
-from ribp.plots.arguments import check_kind
 from ribp.plots.layout import one_panel
 from ribp.plots.style import BLUE, GREY, ORANGE, styled
+from ribp.plots.validate import check_kind
 from ribp.posterior.predictive_checks import NOISE, Checked, Checks
 from ribp.posterior.verdict import SIGN, SURE
 from ribp.results import Result

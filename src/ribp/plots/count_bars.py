@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from ribp.plots.arguments import check_result
 from ribp.plots.labels import plain
 from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
 from ribp.plots.reading import SPREAD, CountShares, count_shares
 from ribp.plots.style import BLUE, ORANGE, ink, styled
+from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["counts"]

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.plots.arguments import check_result
 from ribp.plots.labels import dim_names, percent, plain
 from ribp.plots.layout import AnyFigure, AxesArray, panels, say, whole_numbers
 from ribp.plots.reading import SPREAD, Spread, component, places, row_probs
 from ribp.plots.style import BAND, BLUE, GREY, ORANGE, SEQUENTIAL, SIGNED, ink, styled
+from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["DOTS", "checked_axis", "checked_shape", "colours", "features"]

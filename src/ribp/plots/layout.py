@@ -16,7 +16,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ribp.plots.arguments import check_kind
+from ribp.plots.validate import check_kind
 
 __all__ = ["AnyFigure", "AxesArray", "Picture", "one_panel", "panels", "say", "whole_numbers"]
 

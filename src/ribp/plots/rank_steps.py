@@ -12,12 +12,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.checks import FloatArray
-from ribp.plots.arguments import check_result
 from ribp.plots.labels import chain_names
 from ribp.plots.layout import AnyFigure, AxesArray, panels, say
 from ribp.plots.reading import Spread, rank_shares
 from ribp.plots.style import BAND, GREY, line, styled
 from ribp.plots.trace_lines import QUANTITIES, r_hat_text
+from ribp.plots.validate import check_result
 from ribp.posterior.diagnostics import quantities
 from ribp.results import Result
 

@@ -15,7 +15,7 @@ from scipy.special import expit
 from scipy.stats import hypergeom
 
 from ribp.checks import FloatArray, IntArray
-from ribp.posterior.kept import array, kept
+from ribp.posterior.stored_draws import array, kept
 from ribp.results import Result
 
 __all__ = [

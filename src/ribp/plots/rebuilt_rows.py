@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data
-from ribp.plots.arguments import check_kind, check_result
+from ribp.likelihoods.data import Data
 from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours
 from ribp.plots.labels import plain, row_names
 from ribp.plots.layout import AnyFigure, AxesArray, panels
 from ribp.plots.reading import places, row_probs
 from ribp.plots.row_selection import checked_rows
 from ribp.plots.style import BLUE, GREY, styled
+from ribp.plots.validate import check_kind, check_result
 from ribp.results import Result
 
 __all__ = ["rebuilt"]
@@ -43,7 +43,7 @@ def rebuilt(
     result
         Of a fit.
     data
-        What was fitted, as `ribp.likelihoods.door.as_data` returns it.
+        What was fitted, as `ribp.likelihoods.validation.as_data` returns it.
     rows
         Indices of rows; `most` of them, evenly spaced, if None.
     shape, axis

@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.errors import InputError
-from ribp.plots.arguments import check_kind
 from ribp.plots.labels import plain
 from ribp.plots.layout import one_panel, say
 from ribp.plots.style import BLUE, styled
+from ribp.plots.validate import check_kind
 
 __all__ = ["held_out"]
 

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from ribp import checks
-from ribp.plots.arguments import check_result
 from ribp.plots.layout import one_panel, whole_numbers
 from ribp.plots.row_selection import selection
 from ribp.plots.style import SEQUENTIAL, styled
+from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["coactivation"]

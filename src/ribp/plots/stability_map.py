@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.plots.arguments import check_result
 from ribp.plots.layout import one_panel, say, whole_numbers
 from ribp.plots.reading import places, seldom
 from ribp.plots.style import GREY, SEQUENTIAL, styled
+from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["stability"]

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from ribp.plots.arguments import check_result
 from ribp.plots.labels import chain_names
 from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
 from ribp.plots.style import line, styled
+from ribp.plots.validate import check_result
 from ribp.posterior.diagnostics import Diagnostic, quantities
 from ribp.results import Result
 

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp import checks
-from ribp.plots.arguments import check_result
 from ribp.plots.layout import one_panel, say, whole_numbers
 from ribp.plots.reading import SPREAD, places, row_probs, weight
 from ribp.plots.style import BLUE, ORANGE, styled
+from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["weights"]

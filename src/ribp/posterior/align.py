@@ -25,8 +25,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import BoolArray, Rows, in_use
-from ribp.posterior.kept import Kept
+from ribp.likelihoods.data import BoolArray, Rows, in_use
+from ribp.posterior.stored_draws import Kept
 
 __all__ = ["Alignment", "align", "match"]
 

@@ -19,7 +19,7 @@ import xarray as xr
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import Notice
 from ribp.posterior.convergence import ess_bulk, ess_tail, monte_carlo_error, r_hat
-from ribp.posterior.kept import array
+from ribp.posterior.stored_draws import array
 
 __all__ = ["Diagnostic", "converged", "diagnose", "quantities"]
 

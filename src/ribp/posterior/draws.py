@@ -16,12 +16,12 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
-from ribp.draws import pack_rows, unpack_rows
 from ribp.likelihoods import Likelihood
-from ribp.likelihoods.base import BoolArray, Rows
+from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.align import Alignment, align
-from ribp.posterior.kept import array, kept
 from ribp.posterior.modes import modes
+from ribp.posterior.stored_draws import array, kept
+from ribp.recording import pack_rows, unpack_rows
 
 __all__ = [
     "Draws",

@@ -17,14 +17,14 @@ import xarray as xr
 
 from ribp.checks import IntArray
 from ribp.counts import RowCounts
-from ribp.draws import pack_rows, unpack_rows
 from ribp.errors import InputError
 from ribp.likelihoods import Data, Likelihood
 from ribp.posterior.align import Alignment
 from ribp.posterior.draws import Draws, aligned_draws
-from ribp.posterior.kept import kept
 from ribp.posterior.predictive_checks import NOISE, Checked, checks
+from ribp.posterior.stored_draws import kept
 from ribp.posterior.worth import Gain, gain
+from ribp.recording import pack_rows, unpack_rows
 from ribp.threads import one_blas_thread
 
 __all__ = ["LEAST_DRAWS", "Judgement", "judge", "stored_judgement"]

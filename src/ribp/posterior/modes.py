@@ -24,7 +24,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray
 from ribp.posterior.align import align
-from ribp.posterior.kept import Kept, array, kept
+from ribp.posterior.stored_draws import Kept, array, kept
 
 __all__ = ["ALIKE", "Mode", "agreement", "modes"]
 

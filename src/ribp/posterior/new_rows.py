@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data
-from ribp.likelihoods.rows_kept import RowPrior, needs_whole_rows
+from ribp.likelihoods.data import Data
+from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
 from ribp.symmetric import log_esp

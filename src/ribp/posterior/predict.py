@@ -23,7 +23,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods import Data, Likelihood
-from ribp.likelihoods.base import BoolArray, Rows
+from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.restricted_bernoulli import sample_sets
 

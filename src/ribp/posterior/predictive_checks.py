@@ -34,7 +34,7 @@ from scipy.special import bdtrc, chdtr, chdtrc, chdtri, gammaincc, ndtr, ndtri, 
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood
-from ribp.likelihoods.base import BoolArray, Rows
+from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.residuals import Seen, residuals, seen
 

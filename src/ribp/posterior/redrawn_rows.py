@@ -8,7 +8,7 @@ import numpy as np
 
 from ribp.checks import IntArray
 from ribp.likelihoods import Data, Likelihood
-from ribp.likelihoods.base import Rows
+from ribp.likelihoods.data import Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.new_rows import laws_given
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.likelihoods import Data, Likelihood
-from ribp.likelihoods.base import BoolArray
+from ribp.likelihoods.data import BoolArray
 from ribp.posterior.draws import Draws
 
 __all__ = ["Seen", "residuals", "seen"]

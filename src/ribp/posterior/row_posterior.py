@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import BoolArray, Data, Rows
+from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
-from ribp.likelihoods.rows_kept import RowPrior
+from ribp.likelihoods.row_sweeps import RowPrior
 
 __all__ = ["RowPosterior", "row_posterior"]
 

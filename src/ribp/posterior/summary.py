@@ -26,8 +26,8 @@ from ribp.errors import InputError, Notice
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.diagnostics import Diagnostic, converged, diagnose
 from ribp.posterior.judgement import stored_judgement
-from ribp.posterior.kept import Kept, array, kept, settings, stored_notices
 from ribp.posterior.modes import Mode, modes
+from ribp.posterior.stored_draws import Kept, array, kept, settings, stored_notices
 from ribp.posterior.verdict import Verdict, misfits, verdict
 
 __all__ = ["FeatureSummary", "Summary", "coactivation", "summary"]

@@ -24,7 +24,7 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood
-from ribp.likelihoods.base import BoolArray, Rows
+from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.redrawn_rows import redrawn_rows
 from ribp.posterior.residuals import Seen, seen

@@ -66,7 +66,7 @@ def assemble(
     bounds: tuple[float, float] | None,
 ) -> Draw:
     """Return the draw whose row n owns the next ``lengths[n]`` of `members` (and `values`)."""
-    from ribp.kernels.labels import by_first_appearance
+    from ribp.kernels.first_appearance import by_first_appearance
 
     n_rows = lengths.size
     if n_atoms is None:

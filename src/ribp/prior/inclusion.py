@@ -12,7 +12,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.polynomials import RestrictedEntries
 from ribp.prior.draw import Draw, assemble
 from ribp.prior.request import Request, cut
-from ribp.prior.weights import Weights, draw_weights
+from ribp.prior.truncated_weights import Weights, draw_weights
 from ribp.restricted_bernoulli import RestrictedBernoulli, sample_sets
 
 __all__ = ["sample", "totals_and_weights"]

@@ -13,7 +13,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.prior.certificate import effective_largest
 from ribp.prior.draw import Draw, assemble
 from ribp.prior.request import Request, cut
-from ribp.prior.weights import Weights, draw_weights
+from ribp.prior.truncated_weights import Weights, draw_weights
 from ribp.rng import kernel_seed
 
 __all__ = ["acceptance", "sample", "throw"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ribp.errors import StorageError
 from ribp.files import write_atomically
+from ribp.report.content import Fit
 from ribp.report.elements import Html, tag
-from ribp.report.fit import Fit
 from ribp.report.sections import SECTIONS, opening
 
 __all__ = ["page", "write_report"]

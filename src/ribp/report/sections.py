@@ -16,6 +16,7 @@ from ribp.plots.reading import places, row_probs
 from ribp.posterior.held_out import Score, score
 from ribp.posterior.verdict import QUESTIONS
 from ribp.report import words
+from ribp.report.content import Fit
 from ribp.report.elements import (
     Html,
     folded,
@@ -28,7 +29,6 @@ from ribp.report.elements import (
     table,
     tag,
 )
-from ribp.report.fit import Fit
 from ribp.report.trust import answer, fits
 
 __all__ = ["SECTIONS", "opening"]

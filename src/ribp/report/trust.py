@@ -7,6 +7,7 @@ from ribp.plots.labels import dim_names
 from ribp.posterior.predictive_checks import NOISE
 from ribp.posterior.verdict import Part
 from ribp.report import words
+from ribp.report.content import Fit
 from ribp.report.elements import (
     Html,
     bullets,
@@ -20,7 +21,6 @@ from ribp.report.elements import (
     table,
     tag,
 )
-from ribp.report.fit import Fit
 
 __all__ = ["answer", "fits"]
 

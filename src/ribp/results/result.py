@@ -17,22 +17,22 @@ from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
-from ribp.likelihoods.base import BoolArray, Data, Rows
+from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.posterior import predict
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, unaligned_draws
 from ribp.posterior.judgement import Judgement, judge, stored_judgement
-from ribp.posterior.kept import kept, stored_notices
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
 from ribp.posterior.new_rows import NewRows, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
+from ribp.posterior.stored_draws import kept, stored_notices
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.posterior.worth import gain_of
-from ribp.results import exchange, settings, store
+from ribp.results import exchange, result_file, settings
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
 from ribp.rows.shard import not_a_count
@@ -142,13 +142,13 @@ class Result:
         return found
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; see `ribp.results.store`."""
-        store.save(self._tree, path, overwrite=overwrite)
+        """Write everything to one netCDF file; see `ribp.results.result_file`."""
+        result_file.save(self._tree, path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Return the result in a file that `save` has written."""
-        return cls(store.load(path))
+        return cls(result_file.load(path))
 
     def with_estimator(self, name: str, settings: dict[str, Any]) -> Result:
         """Return the same result, which remembers the estimator that made it."""

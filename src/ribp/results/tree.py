@@ -20,8 +20,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ribp.checks import IntArray
-from ribp.draws import ChainDraws, unpack_rows
 from ribp.errors import InputError, Notice
+from ribp.recording import ChainDraws, unpack_rows
 from ribp.results.schema import KIND, SCHEMA_VERSION, problem
 from ribp.results.settings import to_json
 from ribp.version import __version__

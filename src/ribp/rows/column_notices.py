@@ -22,7 +22,7 @@ import numpy as np
 
 from ribp.checks import FloatArray, cell_place, column_place
 from ribp.errors import Notice
-from ribp.likelihoods.base import BoolArray
+from ribp.likelihoods.data import BoolArray
 from ribp.likelihoods.units import LEAST_SPREAD
 from ribp.rows.store import FirstLook, RowStore
 

@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 from ribp.blocks import Nodes, Tree
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.rows.cluster import PATIENCE, connect, distributed, n_workers, ready, versions
 from ribp.rows.local import added_up, joined, spans
+from ribp.rows.row_tables import MemoryTable, Parts
 from ribp.rows.shard import Held, Seen, Shard, as_they_are, holding
 from ribp.rows.source import ArraySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
-from ribp.rows.tables import MemoryTable, Parts
 from ribp.threads import n_cores
 
 __all__ = ["DaskRows", "DaskStore", "is_dask"]

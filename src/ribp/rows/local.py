@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from ribp.blocks import GROUP, Nodes, Tree
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import MANY, Moments, Totals
+from ribp.rows.row_tables import FileTable, MemoryTable, Parts, Table
 from ribp.rows.shard import Held, Seen, Shard, holding
 from ribp.rows.source import FileSource, MemorySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
-from ribp.rows.tables import FileTable, MemoryTable, Parts, Table
 from ribp.threads import memory, n_cores
 
 __all__ = ["LocalRows", "LocalStore", "added_up", "in_memory", "joined", "spans"]

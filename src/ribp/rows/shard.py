@@ -24,11 +24,11 @@ from ribp.checks import (
     first_too_large,
 )
 from ribp.errors import InputError, StorageError
-from ribp.likelihoods.base import Data, complete
+from ribp.likelihoods.data import Data, complete
 from ribp.likelihoods.moments import squares, totals
+from ribp.rows.row_tables import MemoryTable, Table
 from ribp.rows.source import Source
 from ribp.rows.store import Layout, NotACount, Order, Packed, RowGroup
-from ribp.rows.tables import MemoryTable, Table
 
 __all__ = ["Held", "Seen", "Shard", "as_they_are", "holding", "not_a_count"]
 

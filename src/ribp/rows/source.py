@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError, StorageError
-from ribp.likelihoods.base import ALL_SEEN, Data
+from ribp.likelihoods.data import ALL_SEEN, Data
 from ribp.threads import own_memory
 
 __all__ = ["ArraySource", "At", "FileSource", "MemorySource", "Source", "as_source", "npy_source"]
@@ -49,7 +49,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MemorySource:
-    """Data that were validated (`ribp.likelihoods.door.as_data`)."""
+    """Data that were validated (`ribp.likelihoods.validation.as_data`)."""
 
     data: Data
     name: str = "X"

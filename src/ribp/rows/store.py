@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from ribp.blocks import Nodes
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import Moments
-from ribp.rows.tables import Parts
+from ribp.rows.row_tables import Parts
 
 __all__ = ["ChainRows", "Done", "FirstLook", "Layout", "NotACount", "Order", "Packed", "RowGroup",
            "RowStore", "Work"]  # fmt: skip

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ribp.draws import ChainDraws, record, record_features
-from ribp.mcmc.start import Tick
+from ribp.recording import ChainDraws, record, record_features
 from ribp.rng import kernel_seed
+from ribp.rows.row_tables import SavedTable
 from ribp.rows.store import RowStore
-from ribp.rows.tables import SavedTable
 from ribp.running.samplers import Sampler
+from ribp.search.starts import Tick
 
 __all__ = ["Chain", "Plan", "new_chains"]
 

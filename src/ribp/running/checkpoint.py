@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.draws import ChainDraws
 from ribp.errors import StorageError
 from ribp.files import read_arrays, read_described, write_atomically, write_described
-from ribp.rows.tables import save
+from ribp.recording import ChainDraws
+from ribp.rows.row_tables import save
 from ribp.running.chain import Chain
 from ribp.running.restore import as_arrays
 from ribp.running.samplers import Sampler

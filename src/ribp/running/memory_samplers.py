@@ -10,14 +10,14 @@ import numpy as np
 from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import BuffetState, FiniteBuffetModel
-from ribp.draws import pack_rows
 from ribp.likelihoods import GaussianParameters
-from ribp.likelihoods.base import Data
+from ribp.likelihoods.data import Data
 from ribp.mcmc import gibbs
-from ribp.mcmc.start import Tick, best_start
 from ribp.model import Model, State, Tally
+from ribp.recording import pack_rows
 from ribp.rows.store import Packed, RowStore
 from ribp.running.restore import Arrays, restored
+from ribp.search.starts import Tick, best_start
 from ribp.variational.features import FeatureFactor
 
 __all__ = ["BuffetGibbs", "BuffetVariational", "Gibbs", "InMemory"]

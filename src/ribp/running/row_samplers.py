@@ -13,11 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ribp.likelihoods import GaussianParameters
-from ribp.mcmc import gibbs_rows, rows_given_features, sampled_start
-from ribp.mcmc.start import Tick
+from ribp.mcmc import gibbs_rows, rows_given_features
 from ribp.model import Model, State, Tally
 from ribp.rows.store import ChainRows, Layout, Packed, RowStore
 from ribp.running.restore import Arrays, restored
+from ribp.search import sampled_start
+from ribp.search.starts import Tick
 from ribp.variational import hybrid, hybrid_rows, stochastic, structured, structured_rows
 from ribp.variational.features import FeatureFactor, RowSums
 

@@ -15,12 +15,12 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 from ribp.errors import Notice
-from ribp.mcmc.start import Tick
 from ribp.rows.store import RowStore
 from ribp.running.chain import Chain, Plan
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.progress import Event, Progress
 from ribp.running.samplers import Sampler
+from ribp.search.starts import Tick
 from ribp.threads import one_blas_thread
 
 __all__ = ["Ended", "Stopped", "run_chains"]

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ribp.draws import Recordable
 from ribp.errors import InputError
-from ribp.mcmc.start import Tick
 from ribp.model import Tally
+from ribp.recording import Recordable
 from ribp.rows.store import Packed, RowStore
 from ribp.running.augmented_sampler import Augmented
 from ribp.running.memory_samplers import BuffetGibbs, BuffetVariational, Gibbs
 from ribp.running.restore import Arrays
 from ribp.running.row_samplers import GibbsRows, Hybrid, Stochastic, Structured
+from ribp.search.starts import Tick
 
 __all__ = ["ROW_METHODS", "Sampler", "sampler"]
 

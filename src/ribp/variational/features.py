@@ -38,7 +38,7 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels.missing_columns import add_to_missing, subtract_missing
-from ribp.likelihoods.base import BoolArray, Data
+from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 
 __all__ = [

@@ -8,7 +8,7 @@ i among k. That is a proper model, but not the restricted buffet: given J the nu
 J on average only. So the bound never falls between draws of the weights, and cannot be compared
 with the bound of another family; and rows drawn from q need not obey their count laws.
 
-One iteration: gamma and nu of every row (`ribp.kernels.rows_mean_field`), learned count laws, the
+One iteration: gamma and nu of every row (`ribp.kernels.sweep_mean_field`), learned count laws, the
 features one after another, then the scales (`ribp.variational.features`). Every 25 iterations rows
 are drawn from q, and weights, mass and concentration given these, by the steps of the Gibbs
 samplers: their law is that of the restricted buffet itself.
@@ -28,15 +28,16 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import prior_log_probs
-from ribp.likelihoods.base import Rows
+from ribp.likelihoods.data import Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters
-from ribp.mcmc import hyper, sampled_start, weights
+from ribp.mcmc import hyper, weight_moves
 from ribp.mcmc.rows_collapsed import gaussian
-from ribp.mcmc.sampled_start import followed, searched_rows
-from ribp.mcmc.start import Tick, best_start, no_tick
 from ribp.model import Model, State, Tally
 from ribp.rng import kernel_seed
 from ribp.rows.store import ChainRows
+from ribp.search import sampled_start
+from ribp.search.sampled_start import followed, searched_rows
+from ribp.search.starts import Tick, best_start, no_tick
 from ribp.variational.features import FeatureFactor, draw_features
 from ribp.variational.hybrid_rows import Begin, Begun, Draw, Improve, Improved
 from ribp.variational.mean_field import (
@@ -139,7 +140,7 @@ def _redrawn(
     """Return a state with weights, mass and concentration drawn given rows drawn from q."""
     histogram, sizes = tally.histograms.sum(axis=0), tally.sizes
     prior = model.weight_prior(state.mass, state.concentration)
-    log_odds, _ = weights.update(rng, state.log_odds, sizes, histogram, prior)
+    log_odds, _ = weight_moves.update(rng, state.log_odds, sizes, histogram, prior)
     fresh = hyper.update(rng, model, state, log_odds, sizes, histogram)
     return state._replace(**fresh._asdict())
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from ribp.blocks import GROUP, LEVEL, Nodes
 from ribp.checks import FloatArray, IntArray
-from ribp.draws import pack_rows, unpack_rows
-from ribp.kernels import rows_mean_field as kernel
+from ribp.kernels import sweep_mean_field as kernel
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_given_features import Sweep
 from ribp.model import Tally
+from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.store import Done, Layout, Order, Packed, RowGroup, Work
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.mean_field import MeanFieldPrior, all_sums, sweep_rows

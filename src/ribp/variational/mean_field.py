@@ -2,7 +2,7 @@
 
     q(A, Z) = prod_i q(A_i) prod_ni Bern(z_ni; nu_ni),
 
-rows by `ribp.kernels.rows_mean_field`, features and scales by `ribp.variational.features`, each
+rows by `ribp.kernels.sweep_mean_field`, features and scales by `ribp.variational.features`, each
 feature independent of the others. Rows go in blocks of a fixed size whose sums are added in order,
 so that threads do not change the result.
 """
@@ -17,8 +17,8 @@ import numpy as np
 from ribp.blocks import blocks, in_order
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.kernels import rows_mean_field as kernel
-from ribp.likelihoods.base import Data, Rows
+from ribp.kernels import sweep_mean_field as kernel
+from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.rng import kernel_seed
 from ribp.variational.features import (
@@ -50,7 +50,7 @@ __all__ = [
 
 
 class MeanFieldPrior(NamedTuple):
-    """The laws of rows, as `ribp.kernels.rows_mean_field.sweep` wants them."""
+    """The laws of rows, as `ribp.kernels.sweep_mean_field.sweep` wants them."""
 
     logits: FloatArray
     """logit eta_{i;k} at [k - 1, i], for the counts k between 0 and I that are possible."""

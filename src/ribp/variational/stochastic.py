@@ -23,8 +23,8 @@ found once and for all, with more care, and features, scales and weights are upd
 sums.
 From then on an iteration does nothing, and draws are draws of that q.
 
-**Features that no row has** are given a use, one in every five batches (`ribp.variational.spare`):
-the few rows of a start may not have shown all features.
+**Features that no row has** are given a use, one in every five batches
+(`ribp.variational.unused_features`): the few rows of a start may not have shown all features.
 
 Rows that were kept and updated all along, as in `ribp.variational.structured`, may have better q.
 """
@@ -40,20 +40,19 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts.tables import mean_log_probs, tallied_log_probs
-from ribp.draws import pack_rows, unpack_rows
-from ribp.kernels import rows_structured as kernel
-from ribp.likelihoods.base import Data
+from ribp.kernels import sweep_structured as kernel
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters
-from ribp.mcmc import sampled_start
 from ribp.mcmc.rows_collapsed import gaussian
-from ribp.mcmc.start import Tick, no_tick
 from ribp.model import Model, State, Tally
+from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.rows.store import ChainRows, Packed
+from ribp.search import sampled_start
+from ribp.search.starts import Tick, no_tick
 from ribp.variational import point_weights, structured
 from ribp.variational.features import FeatureFactor, RowSums, draw_features, with_means
 from ribp.variational.point_weights import Weights
-from ribp.variational.spare import seeded
 from ribp.variational.structured import CAREFUL, StructuredState, evaluate, improve_features
 from ribp.variational.structured_rows import (
     Given,
@@ -66,6 +65,7 @@ from ribp.variational.structured_rows import (
     layout,
     sweep_rows,
 )
+from ribp.variational.unused_features import seeded
 
 __all__ = [
     "BatchPlan",

@@ -26,15 +26,15 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts.tables import tallied_log_probs
-from ribp.likelihoods.base import Rows
+from ribp.likelihoods.data import Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-from ribp.mcmc import sampled_start
 from ribp.mcmc.rows_collapsed import gaussian
-from ribp.mcmc.sampled_start import searched_rows
-from ribp.mcmc.start import Tick, best_start, no_tick
 from ribp.model import Model, State, Tally
 from ribp.rows.local import LocalRows, in_memory
 from ribp.rows.store import ChainRows
+from ribp.search import sampled_start
+from ribp.search.sampled_start import searched_rows
+from ribp.search.starts import Tick, best_start, no_tick
 from ribp.variational import features as feature_part
 from ribp.variational import point_weights
 from ribp.variational.features import FeatureFactor, RowSums

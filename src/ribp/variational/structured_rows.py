@@ -1,8 +1,8 @@
 """Rows of the structured family, all of them or a batch, given everything else.
 
 Rows that show the same entries and have the same law have the same q: one of each kind is computed
-(`ribp.variational.alike`, `ribp.kernels.rows_structured`), in blocks of a fixed size, on any number
-of threads. A row whose part of the bound is not finite is an error that names it.
+(`ribp.variational.duplicate_rows`, `ribp.kernels.sweep_structured`), in blocks of a fixed size, on
+any number of threads. A row whose part of the bound is not finite is an error that names it.
 
 `Pass` is the piece of work for a row store. Its table is q(z_n),
 
@@ -22,16 +22,16 @@ import numpy as np
 
 from ribp.blocks import BLOCK, GROUP, LEVEL, in_order
 from ribp.checks import FloatArray, IntArray
-from ribp.draws import pack_rows
 from ribp.errors import InputError
-from ribp.kernels import rows_structured as kernel
-from ribp.likelihoods.base import Data
+from ribp.kernels import sweep_structured as kernel
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.model import Model, Tally
+from ribp.recording import pack_rows
 from ribp.rows.store import Done, Layout, Order, RowGroup, Work
 from ribp.symmetric import log_esp
 from ribp.variational import features
-from ribp.variational.alike import alike
+from ribp.variational.duplicate_rows import alike
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import expected_log_probs
 

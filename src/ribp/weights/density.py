@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.kernels import symmetric
+from ribp.kernels import elementary_symmetric
 
 __all__ = ["row_gradient", "row_log_density"]
 
@@ -27,7 +27,7 @@ def row_log_density(
 ) -> float:
     """Return m . theta - sum_k N_k log e_k(exp theta)."""
     top = int(np.flatnonzero(histogram).max(initial=0))
-    log_e = symmetric.log_esp(np.sort(theta)[::-1].copy(), top)
+    log_e = elementary_symmetric.log_esp(np.sort(theta)[::-1].copy(), top)
     return float(sizes @ theta - histogram[: top + 1] @ log_e)
 
 
@@ -39,5 +39,5 @@ def row_gradient(
     counts = histogram[: top + 1].astype(np.float64)
     block = theta.size if theta.size * counts.size < _LARGE else math.isqrt(theta.size)
     expected = np.empty_like(theta)
-    expected[order] = symmetric.weighted_inclusion(theta[order], counts, block)
+    expected[order] = elementary_symmetric.weighted_inclusion(theta[order], counts, block)
     return np.asarray(sizes - expected)

@@ -20,8 +20,8 @@ from scipy.special import gammaln
 
 from ribp.checks import FloatArray
 from ribp.measures import GammaProcess
-from ribp.weights.base import Pull, RareLaw
 from ribp.weights.beta_prime import BetaPrime
+from ribp.weights.weight_prior import Pull, RareLaw
 
 __all__ = ["GammaOddsPrior"]
 

@@ -12,7 +12,7 @@ flat to the left down to the least atom, and that atom falls like e^{c alpha the
 
 **Rare features**, given the others, have density prod_i g_i(theta_i) exp(-N(least of all)), with
 g_i(theta) close to nu(theta) w^{m_i} (1 + w/s)^{-k}, m_i the number of rows that have the feature
-and the last factor for those that have not (`ribp.weights.base`). Let x be the least of them,
+and the last factor for those that have not (`weight_prior`). Let x be the least of them,
 y the least of the others, G_i the tail integral of g_i. Then
 
     x ~ sum_j (g_j/G_j)(x) prod_i G_i(x) exp(-N(min(x, y))),    it is feature j ~ (g_j/G_j)(x),
@@ -36,7 +36,7 @@ from scipy.special import digamma, expit, gammaln
 from ribp.checks import FloatArray, IntArray
 from ribp.measures import BetaProcess
 from ribp.prior.certificate import log_upper_total, ones_bounds
-from ribp.weights.base import Pull, RareLaw
+from ribp.weights.weight_prior import Pull, RareLaw
 
 __all__ = ["SizeOrderedPrior"]
 

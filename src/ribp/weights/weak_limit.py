@@ -19,8 +19,8 @@ from scipy.special import betaln, expit
 
 from ribp.checks import FloatArray
 from ribp.measures import BetaProcess
-from ribp.weights.base import Pull, RareLaw
 from ribp.weights.beta_prime import BetaPrime
+from ribp.weights.weight_prior import Pull, RareLaw
 
 __all__ = ["WeakLimitPrior"]
 

@@ -1,0 +1,269 @@
+"""What both estimators have in common."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ribp import checks
+from ribp.checks import FloatArray
+from ribp.errors import FitWarning, InputError
+from ribp.estimators.arguments import (
+    Background,
+    Learned,
+    background_or_auto,
+    check_offsets,
+    entropy,
+    fixed,
+    known_features,
+)
+from ribp.estimators.describe import describe, row_probs
+from ribp.fitting import check, fit
+from ribp.likelihoods import Likelihood
+from ribp.likelihoods.data import Data, Rows
+from ribp.likelihoods.likelihood import Asked
+from ribp.likelihoods.moments import Moments
+from ribp.likelihoods.registry import likelihood_type
+from ribp.likelihoods.validation import as_data
+from ribp.posterior.laws import Counts
+from ribp.results import Result
+from ribp.results.settings import AnyModel
+from ribp.rows.column_notices import column_notices
+from ribp.rows.homes import is_large, open_store
+from ribp.rows.local import in_memory
+from ribp.rows.store import RowStore
+from ribp.running.progress import ProgressOption
+
+__all__ = ["Features"]
+
+
+class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators have in common."""
+
+    _METHODS: ClassVar[dict[str, str]]
+
+    method: str
+    likelihood: str
+    mass: float | Learned
+    noise: str
+    noise_scale: float | Learned
+    feature_scale: float | Learned
+    background: Background
+    n_chains: int
+    n_warmup: int
+    n_draws: int
+    n_jobs: int | None
+    progress: ProgressOption
+    checkpoint: str | Path | None
+    random_state: Any
+
+    # Fitting
+
+    def _fit(self, X: Any, counts: Counts) -> Self:
+        if is_large(X):
+            with open_store(X) as store:
+                return self.fit_store(store, counts)
+        data, names = self._data(X, reset=True)
+        columns = getattr(self, "feature_names_in_", None)
+        return self.fit_store(in_memory(data), counts, names, columns)
+
+    def check(
+        self, store: RowStore, counts: Counts = None, row_names: Sequence[str] | None = None
+    ) -> None:
+        """Raise an error if such data cannot be fitted so, before anything is done."""
+        model, method, _ = self._model_of(store, counts, row_names)
+        check(model, store, method, self._chooses)
+
+    def fit_store(
+        self,
+        store: RowStore,
+        counts: Counts = None,
+        row_names: Sequence[str] | None = None,
+        dim_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Fit data in a row store."""
+        model, method, grow = self._model_of(store, counts, row_names)
+        self._set_columns(store.shape[1], dim_names)
+        notices = column_notices(store, dim_names, row_names)
+        for notice in notices:
+            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
+        self.result_ = fit(
+            model,
+            store,
+            method,
+            grow=grow,
+            choose=self._chooses,
+            n_chains=self.n_chains,
+            n_warmup=self.n_warmup,
+            n_draws=self.n_draws,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            checkpoint=self.checkpoint,
+            seed=entropy(self.random_state),
+            row_names=row_names,
+            dim_names=dim_names,
+            notices=notices,
+        )
+        self._describe()
+        for notice in self.result_.summary().warnings:
+            if notice not in notices:
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
+        return self
+
+    def _model_of(
+        self, store: RowStore, counts: Counts, row_names: Sequence[str] | None
+    ) -> tuple[AnyModel, str, bool]:
+        """Return the model of some data, the method, and whether the model may grow."""
+        method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
+        self._check_counts(counts, store.shape, row_names)
+        model, grow = self._model(store.shape[0], store.look().moments, counts)
+        return model, method, grow
+
+    def adopt(self, result: Result, dim_names: Sequence[str] | None = None) -> Self:
+        """Take over a result, as if it had just been fitted."""
+        self.result_ = result
+        self._set_columns(result.settings["n_dims"], dim_names)
+        self._describe()
+        return self
+
+    def _set_columns(self, n_dims: int, names: Sequence[str] | None) -> None:
+        self.n_features_in_ = n_dims
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    @abstractmethod
+    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
+        """Return the model, and whether it may grow."""
+
+    def _check_counts(
+        self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None
+    ) -> None:
+        """Raise an error if a count of some row cannot be meant."""
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether a short search decides on the background."""
+        return background_or_auto(self.background) is None
+
+    def _describe(self) -> None:
+        """Set the attributes that describe the main mode."""
+        found = describe(self.result_)
+        self.components_, self.background_ = found.components, found.background
+        self.weights_, self.background_choice_ = found.weights, self.result_.background_choice
+        self._kept, self._n_features_out = found.kept, int(found.kept.size)
+        self.__dict__.pop("row_probs_", None)  # of an earlier fit
+
+    @cached_property
+    def row_probs_(self) -> NDArray[Any]:
+        """P(row has feature) for the rows that were fitted; made when it is first asked for."""
+        check_is_fitted(self)
+        return row_probs(self.result_, self._kept)
+
+    def _data(self, X: Any, *, reset: bool) -> tuple[Data, Sequence[str] | None]:
+        """Return data at the door, and names of rows if there are any."""
+        index = getattr(X, "index", None)
+        names = None
+        if (
+            index is not None
+            and getattr(index, "dtype", None) is not None
+            and index.dtype.kind in "OUT"
+        ):
+            names = [str(name) for name in index]
+        columns = getattr(X, "columns", None)
+        data = as_data(X, names, None if columns is None else [str(name) for name in columns])
+        validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
+        return data, names
+
+    def _likelihood(self, seen: Moments) -> Likelihood[Any]:
+        on = background_or_auto(self.background)
+        asked = Asked(
+            bool(on),
+            known_features(getattr(self, "fixed_components", None)),
+            self.noise,
+            fixed("noise_scale", self.noise_scale),
+            fixed("feature_scale", self.feature_scale),
+        )
+        found = likelihood_type(self.likelihood).make(asked, seen)
+        if on is False:
+            check_offsets(found)
+        return found
+
+    # Reading
+
+    def _transform(self, X: Any, counts: Counts) -> FloatArray:
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        return np.asarray(self.result_.rows_given(data, counts).probs[:, self._kept])
+
+    def _decode(self, X: Any, counts: Counts) -> Rows:
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        return np.asarray(self.result_.decode(data, counts, features=self._kept))
+
+    def _score(self, X: Any, counts: Counts, sample_weight: ArrayLike | None) -> float:
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        n_rows, dims = data.values.shape
+        entries = np.full(n_rows, dims) if data.complete else data.observed.sum(axis=1)
+        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+        if weights.shape != (n_rows,) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise InputError(
+                "sample_weight", "must be a number >= 0 for each row", sample_weight, "Correct it."
+            )
+        total = weights @ self.result_.rows_given(data, counts).log_density
+        seen = float(weights @ entries)
+        return float(total / seen) if seen > 0 else 0.0
+
+    def inverse_transform(self, X: ArrayLike) -> FloatArray:
+        """Return the data that rows of features, or of their probabilities, make on average.
+
+        Parameters
+        ----------
+        X
+            Shape (rows, features).
+        """
+        check_is_fitted(self)
+        given = np.asarray(X, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != self._n_features_out:
+            raise InputError(
+                "X",
+                f"must have {self._n_features_out} columns, one a feature",
+                f"shape {given.shape}",
+                "Pass what `transform` or `decode` returns.",
+            )
+        return np.asarray(given @ self.components_ + self.background_)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the fit to one file, from which `ribp.load` makes an estimator again."""
+        check_is_fitted(self)
+        self.result_.with_estimator(type(self).__name__, self._settings()).save(path, overwrite)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what is needed to make this estimator again."""
+        names = getattr(self, "feature_names_in_", None)
+        parameters = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if isinstance(value, str | int | float | bool | None)
+        }
+        return {
+            "parameters": parameters,
+            "feature_names_in": None if names is None else [str(name) for name in names],
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags

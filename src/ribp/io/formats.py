@@ -1,0 +1,134 @@
+"""Reading and writing the tables that users bring, in the format that the end of their name tells.
+
+    .csv .tsv .txt (.gz)   text; headers and names of rows as `ribp.io.csv_files` says
+    .npy .npz              NumPy: one matrix; or one sparse matrix as SciPy saves it
+    .mtx (.gz)             MatrixMarket; entries that are not listed are zeros
+    .parquet               through polars, an extra: pip install 'ribp[polars]'
+
+Whatever is wrong becomes a `StorageError` (the file) or an `InputError` (what was asked of it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ribp.errors import InputError, StorageError
+from ribp.io.array_files import read_npy, read_npz
+from ribp.io.csv_files import read_csv
+from ribp.io.data_file import DataFile, check_finite, no_such_column
+from ribp.io.mtx_files import read_mtx
+from ribp.io.parquet_files import read_parquet
+from ribp.io.write_files import write_table
+
+__all__ = ["DataFile", "kind_of", "open_check", "read_data", "write_table"]
+
+_KINDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".mtx": "mtx",
+    ".parquet": "parquet",
+}
+_WITH_NAMES: dict[str, Callable[[Path, Sequence[str]], DataFile]] = {
+    "csv": read_csv,
+    "parquet": read_parquet,
+}
+_WITHOUT_NAMES: dict[str, Callable[[Path], DataFile]] = {
+    "npy": read_npy,
+    "npz": read_npz,
+    "mtx": read_mtx,
+}
+_FIRST_BYTES = {
+    b"\x93NUMPY": ("npy", "a NumPy array (.npy)"),
+    b"PK\x03\x04": ("npz", "a zip archive: NumPy arrays (.npz) or a spreadsheet"),
+    b"PK\x05\x06": ("npz", "an empty zip archive"),
+    b"PAR1\x15": ("parquet", "Parquet (.parquet)"),
+    b"%%MatrixMarket": ("mtx", "MatrixMarket (.mtx)"),
+    b"\x1f\x8b": ("gz", "a file compressed by gzip (.gz)"),
+    b"\x89HDF": ("hdf", "HDF5, as results of ribp are"),
+    b"\xff\xfe": ("utf-16", "text in UTF-16"),
+    b"\xfe\xff": ("utf-16", "text in UTF-16"),
+}
+
+
+def read_data(path: str | Path, *, exclude: Sequence[str] = ()) -> DataFile:
+    """Return the table of numbers in a file.
+
+    Parameters
+    ----------
+    path
+        Of a file whose name ends as above. Missing are NaN and null and, in text, empty cells,
+        NA, NaN, null and ? in any case.
+    exclude
+        The names of columns that are not data, such as counts or labels: they are kept as text in
+        `DataFile.columns`.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    if kind is None:
+        raise InputError(
+            "DATA",
+            f"must end in {', '.join(_KINDS)} or .csv.gz",
+            repr(str(path)),
+            "Save the table as CSV in UTF-8, or rename the file.",
+        )
+    open_check(path, kind)
+    try:
+        if kind in _WITH_NAMES:
+            return check_finite(_WITH_NAMES[kind](path, exclude))
+        if exclude:
+            raise no_such_column(path, exclude[0], [])
+        return check_finite(_WITHOUT_NAMES[kind](path))
+    except MemoryError:
+        raise StorageError(
+            path, "does not fit into memory", "Keep fewer rows or columns."
+        ) from None
+
+
+def kind_of(path: Path) -> str | None:
+    """Return csv, npy, npz, mtx or parquet, as the end of a name tells; None if it is none."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        kind = _KINDS.get("".join(suffixes[-2:-1]))
+        return kind if kind in ("csv", "mtx") else None
+    return _KINDS.get("".join(suffixes[-1:]))
+
+
+def open_check(path: Path, kind: str) -> None:
+    """Raise a `StorageError` unless a file can be read and begins as its kind does."""
+    try:
+        if path.exists() and not path.is_file():
+            what = "is a folder" if path.is_dir() else "is not a file"
+            raise StorageError(path, what, "Name the file of data.")
+        with path.open("rb") as file:
+            first = file.read(16)
+    except FileNotFoundError:
+        raise StorageError(path, "does not exist", "Check the path.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StorageError(
+            path, f"cannot be read: {reason}", "Check the path and permissions."
+        ) from None
+    if not first:
+        raise StorageError(path, "is empty", "Name a file with data.")
+    _check_first_bytes(path, "gz" if path.suffix.lower() == ".gz" else kind, first)
+
+
+def _check_first_bytes(path: Path, kind: str, first: bytes) -> None:
+    found, what = next(
+        (seen for start, seen in _FIRST_BYTES.items() if first.startswith(start)), ("csv", "")
+    )
+    start = {"mtx": b"%%matrixmarket", "parquet": b"par1"}.get(kind)
+    if found == kind or (start is not None and first.lower().startswith(start)):
+        return
+    if found == "utf-16":
+        raise StorageError(path, "is text in UTF-16", "Save it again with the encoding UTF-8.")
+    is_not = f"is not a {'.' if kind != 'csv' else ''}{kind} file"
+    raise StorageError(
+        path,
+        f"{is_not}: its first bytes are those of {what}" if what else f"{is_not}, or is damaged",
+        "Give it the ending of what it is, or write it again.",
+    )

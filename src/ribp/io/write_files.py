@@ -1,0 +1,206 @@
+"""Writing tables for users: CSV, NPY, NPZ or Parquet, as the end of the name tells.
+
+A file is written under another name in the same folder, forced to the disk, and renamed: a path
+holds a whole table or what it held before. Doubles are written so that they read back the same;
+missing entries are empty cells in CSV and null in Parquet. CSV and Parquet carry names, with those
+of the rows in a first column `id`; NPY and NPZ carry numbers only, a sparse matrix in NPZ as
+SciPy saves it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any
+
+import numpy as np
+
+from ribp.errors import InputError, StorageError
+from ribp.io.data_file import ROW_NAME_HEADERS, is_missing, listed, number, shown
+from ribp.io.parquet_files import polars
+
+__all__ = ["write_table"]
+
+ROW_NAMES = "id"
+_BLOCK = 1000
+_PLAIN = re.compile('[^,;\\t\\r\\n"\\ufeff]+')
+
+
+def write_table(
+    path: str | Path,
+    values: Any,
+    *,
+    dim_names: Sequence[str] | None = None,
+    row_names: Sequence[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a table, all of it or nothing.
+
+    Parameters
+    ----------
+    path
+        Of the file, ending in .csv, .npy, .npz or .parquet; its folder must exist.
+    values
+        Real numbers of shape (rows, dims), an array or a SciPy sparse matrix; NaN means missing.
+    dim_names
+        The names of the columns, all different; x1, x2, ... unless given.
+    row_names
+        The names of the rows.
+    overwrite
+        Whether a file that is there may be replaced.
+    """
+    path = Path(path)
+    write = _WRITERS.get(path.suffix.lower())
+    if write is None:
+        rule = f"must end in {', '.join(_WRITERS)}"
+        raise InputError("--out", rule, repr(str(path)), "Choose one of these formats.")
+    values = _checked(values)
+    dims = (
+        [f"x{j + 1}" for j in range(values.shape[1])]
+        if dim_names is None
+        else [*map(str, dim_names)]
+    )
+    rows = None if row_names is None else [*map(str, row_names)]
+    _check_names(dims, rows, values.shape)
+    check_target(path, overwrite)
+    _whole(path, lambda file: write(path, file, values, dims, rows))
+
+
+def check_target(path: Path, overwrite: bool) -> None:
+    """Raise a `StorageError` unless a file may be written there."""
+    try:
+        folder, there, is_folder = path.parent.is_dir(), path.exists(), path.is_dir()
+    except (OSError, ValueError) as error:
+        raise _cannot_write(path, error) from None
+    if not folder:
+        raise StorageError(
+            path, "cannot be written: there is no such folder", "Create the folder first."
+        )
+    if is_folder:
+        raise StorageError(path, "is a folder", "Add the name of a file, such as rows.csv.")
+    if there and not overwrite:
+        raise StorageError(path, "is there already", "Pass --overwrite, or another path.")
+
+
+def _whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Write all of a file, or leave what is there."""
+    part = path.with_name(f".ribp-{token_hex(8)}.part")
+    try:
+        try:
+            with part.open("xb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except UnicodeEncodeError as error:
+        bad = shown(error.object[error.start : error.end])
+        raise InputError("names", "must be valid Unicode", bad, "Correct that name.") from None
+    except (InputError, StorageError):
+        raise
+    except Exception as error:  # of the disk, or of whichever library writes the format
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: Exception) -> StorageError:
+    reason = getattr(error, "strerror", None) or error
+    return StorageError(path, f"cannot be written: {reason}", "Choose another folder or name.")
+
+
+def _checked(values: Any) -> Any:
+    """Return an array or a CSR matrix of real numbers without infinite ones."""
+    try:
+        values = values.tocsr() if hasattr(values, "tocsr") else np.asarray(values)
+        if values.ndim != 2 or values.dtype.kind not in "biuf":
+            raise TypeError
+    except (TypeError, ValueError):
+        held = f"shape {np.shape(values)}" if hasattr(values, "shape") else type(values).__name__
+        remedy = "Pass numbers of shape (rows, dims)."
+        raise InputError("values", "must be a matrix of real numbers", held, remedy) from None
+    stored = {"b": np.int8, "f": np.float64}.get(values.dtype.kind, values.dtype)
+    values = values.astype(stored, copy=False)
+    numbers = values.data if hasattr(values, "tocsr") else values
+    if np.isinf(numbers).any():
+        raise InputError("values", "must be finite", "an infinite value", "Use NaN for missing.")
+    return values
+
+
+def _check_names(dims: list[str], rows: list[str] | None, shape: tuple[int, ...]) -> None:
+    for argument, names, n in (("row_names", rows, shape[0]), ("dim_names", dims, shape[1])):
+        if names is not None and len(names) != n:
+            raise InputError(argument, f"must be {n} names", f"{len(names)}", "Name each once.")
+    stripped = [name.strip() for name in dims] + ([] if rows is None else [ROW_NAMES])
+    if len(set(stripped)) < len(stripped) or "" in stripped:
+        raise InputError(
+            "dim_names", f"must differ, and from {ROW_NAMES!r}", listed(dims), "Rename one."
+        )
+    words = any(number(name) is None for name in dims)
+    numbers = any(number(name) is not None and not is_missing(name) for name in dims)
+    taken = stripped[0].lower() in ROW_NAME_HEADERS if dims and rows is None else False
+    if taken or (words and numbers) or (dims and rows is None and not words):
+        raise InputError(
+            "dim_names",
+            "must read back as names of columns: words, and first none for names of rows",
+            listed(dims),
+            "Rename them, for example to x1, x2, ...",
+        )
+
+
+def _csv(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None) -> None:
+    names = dims if rows is None else [ROW_NAMES, *dims]
+    file.write((",".join(map(_quoted, names)) + "\n").encode())
+    empty = '""' if len(names) == 1 else ""  # a blank line would not be read
+    for start in range(0, values.shape[0], _BLOCK):
+        block = _dense(values[start : start + _BLOCK]).tolist()
+        lines = [",".join(empty if x != x else repr(x) for x in row) for row in block]
+        if rows is not None:
+            before = map(_quoted, rows[start : start + _BLOCK])
+            lines = [f"{name},{line}" for name, line in zip(before, lines, strict=True)]
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a cell, in quotes if it would be read otherwise without them."""
+    plain = _PLAIN.fullmatch(text) and text == text.strip()
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def _npy(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None) -> None:
+    np.save(file, _dense(values), allow_pickle=False)
+
+
+def _npz(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None) -> None:
+    if hasattr(values, "tocsr"):
+        import scipy.sparse
+
+        scipy.sparse.save_npz(file, values)
+    else:
+        np.savez_compressed(file, values=values)
+
+
+def _parquet(
+    path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None
+) -> None:
+    pl = polars(path)
+    names = {} if rows is None else {ROW_NAMES: pl.Series(rows, dtype=pl.String)}
+    columns = {
+        name: pl.Series(column, nan_to_null=True)
+        for name, column in zip(dims, np.asarray(_dense(values)).T, strict=True)
+    }
+    pl.DataFrame(names | columns).write_parquet(file)
+
+
+def _dense(values: Any) -> Any:
+    return values.toarray() if hasattr(values, "tocsr") else values
+
+
+_WRITERS: dict[str, Callable[[Path, IO[bytes], Any, list[str], list[str] | None], None]] = {
+    ".csv": _csv,
+    ".npy": _npy,
+    ".npz": _npz,
+    ".parquet": _parquet,
+}

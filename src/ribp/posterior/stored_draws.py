@@ -1,0 +1,109 @@
+"""What a result keeps, as arrays: the draws whose rows and features were kept.
+
+The tree of a result (`ribp.results`) has a group `posterior` with every draw of what does not
+depend on names of features, and a group `features` with the draws that were kept, rows packed eight
+to a byte. Only one draw at a time is unpacked.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError, Notice
+from ribp.likelihoods.data import Rows
+from ribp.recording import unpack_rows
+
+__all__ = ["Kept", "array", "kept", "settings", "stored_notices"]
+
+_MOST_ROWS = 20_000  # by which features of draws are told apart
+
+
+class Kept(NamedTuple):
+    """The draws whose rows and features were kept."""
+
+    rows: NDArray[np.uint8]
+    """Packed, shape (chains, draws, rows, bytes)."""
+    components: FloatArray
+    """Shape (chains, draws, features, dims); NaN for features that do not exist."""
+    log_odds: FloatArray
+    """Shape (chains, draws, features); NaN for features that do not exist."""
+    log_joint: FloatArray
+    """Shape (chains, draws)."""
+    numbers: IntArray
+    """The number of each draw among all draws of its chain."""
+    active: NDArray[np.bool_]
+    """Which features some row has, shape (chains, draws, features)."""
+    n_known: int = 0
+    """So many features, the first ones, are known and keep their places."""
+    units: FloatArray | float = 1.0
+    """Spreads of the columns, shape (dims,): what components are measured by."""
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The numbers of chains, draws, rows and features."""
+        chains, draws, features = self.log_odds.shape
+        return chains, draws, self.rows.shape[2], features
+
+    def unpacked(self, chain: int, draw: int) -> Rows:
+        """Return the rows of one draw, shape (rows, features)."""
+        return unpack_rows(self.rows[chain, draw], self.shape[3])
+
+    def cut(self, at: slice) -> Kept:
+        """Return some of the draws of each chain."""
+        return Kept(
+            self.rows[:, at],
+            self.components[:, at],
+            self.log_odds[:, at],
+            self.log_joint[:, at],
+            self.numbers[at],
+            self.active[:, at],
+            self.n_known,
+            self.units,
+        )
+
+    def sampled(self) -> Kept:
+        """Return the same with at most 20 000 rows, evenly spaced: enough to tell features."""
+        step = -(-self.rows.shape[2] // _MOST_ROWS)
+        return self if step <= 1 else self._replace(rows=self.rows[:, :, ::step])
+
+
+def kept(tree: xr.DataTree) -> Kept:
+    """Return the draws that a result kept."""
+    numbers = tree.children["features"].dataset["draw"].to_numpy()
+    if numbers.size == 0:
+        raise InputError("result", "must have at least one kept draw", "none", "Run it for longer.")
+    at = np.searchsorted(tree.children["posterior"].dataset["draw"].to_numpy(), numbers)
+    likelihood = settings(tree)["likelihood"]
+    columns = likelihood.get("units")
+    return Kept(
+        array(tree, "features", "rows"),
+        array(tree, "features", "components"),
+        array(tree, "features", "log_odds"),
+        array(tree, "posterior", "log_joint")[:, at],
+        np.asarray(numbers, dtype=np.int64),
+        array(tree, "features", "active").astype(np.bool_),
+        len(likelihood.get("known", ())),
+        1.0 if columns is None else np.array(columns["spread"]),
+    )
+
+
+def array(tree: xr.DataTree, group: str, name: str) -> NDArray[Any]:
+    """Return one variable of the tree; shape (0,) if it is absent."""
+    dataset = tree.children[group].dataset
+    return np.asarray(dataset[name].to_numpy()) if name in dataset else np.empty(0)
+
+
+def settings(tree: xr.DataTree) -> dict[str, Any]:
+    """Return how the result was made."""
+    return dict(json.loads(tree.attrs["settings"]))
+
+
+def stored_notices(tree: xr.DataTree) -> list[Notice]:
+    """Return what was found doubtful during the fit."""
+    return [Notice(one["code"], one["text"]) for one in json.loads(tree.attrs["warnings"])]

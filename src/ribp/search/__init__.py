@@ -1,0 +1,1 @@
+"""Where chains begin: starts, the number of features, rows that are searched."""
