@@ -20,7 +20,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import GaussianParameters
 from ribp.likelihoods.data import Data, Rows
 from ribp.mcmc import gibbs
-from ribp.model import Model, State
+from ribp.model import Model, State, SweepInfo
 from ribp.symmetric import log_esp
 
 __all__ = ["sweep_rows", "update"]
@@ -28,7 +28,7 @@ __all__ = ["sweep_rows", "update"]
 
 def update(
     rng: np.random.Generator, state: State, model: Model, data: Data, *, printed: bool = True
-) -> tuple[State, gibbs.SweepInfo]:
+) -> tuple[State, SweepInfo]:
     """Make one sweep: rows as above, all else as the library does it."""
     rows = sweep_rows(
         rng, data, state.rows, state.parameters, state.log_odds, state.count_log_probs,

@@ -209,7 +209,7 @@ def run(starts: Starts, method: str, n_iterations: int) -> Scores:
         training, features, n_kept = 0.0, 0.0, n_iterations - n_iterations // 2
         for at in range(n_iterations):
             began = time.process_time()
-            state, _, tally = used.sweep(rng, seed, state, rows)
+            state, (_, tally) = used.update(rng, seed, state, used.model, rows)
             seconds += time.process_time() - began
             if at >= n_iterations // 2:
                 z = unpack_rows(used.packed(state, rows), tally.sizes.size)

@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-S = TypeVar("S")
 
 BLOCK = 512
 """Rows of a block: what it needs fits the cache of one core."""
@@ -74,7 +73,7 @@ class Tree:
         Blocks are given as slices of these rows: the first begins at 0.
         """
         tree, first = cls(), start // BLOCK
-        for number, part in enumerate(in_order(work, blocks(0, stop - start), n_threads)):
+        for number, part in enumerate(in_order(work, n_threads, blocks(0, stop - start))):
             tree.add(0, first + number, part)
         return tree
 
@@ -103,19 +102,23 @@ class Tree:
         return result
 
 
-def in_order(work: Callable[[S], T], pieces: Iterable[S], n_threads: int) -> Iterator[T]:
-    """Yield what `work` makes of each piece, in order, on one thread or several."""
+def in_order(work: Callable[..., T], n_threads: int, *arguments: Iterable[Any]) -> Iterator[T]:
+    """Return ``map(work, *arguments)``, computed on one thread or several."""
     if n_threads == 1:
-        yield from map(work, pieces)
-        return
-    left = iter(pieces)
+        return map(work, *arguments)
+    return _on_threads(work, n_threads, zip(*arguments, strict=True))
+
+
+def _on_threads(
+    work: Callable[..., T], n_threads: int, left: Iterator[tuple[Any, ...]]
+) -> Iterator[T]:
     with ThreadPoolExecutor(n_threads, "ribp-rows") as pool:
         waiting: deque[Future[T]] = deque(
-            pool.submit(work, piece) for piece in islice(left, _AHEAD * n_threads)
+            pool.submit(work, *piece) for piece in islice(left, _AHEAD * n_threads)
         )
         while waiting:
             result = waiting.popleft().result()
-            waiting.extend(pool.submit(work, piece) for piece in islice(left, 1))
+            waiting.extend(pool.submit(work, *piece) for piece in islice(left, 1))
             yield result
 
 

@@ -1,4 +1,8 @@
-"""From a model and data to a `Result`: the one entry to all samplers."""
+"""From a model and data to a `Result`: the one entry to all samplers.
+
+`prepare` validates everything before any work; `run` searches, samples and returns the result;
+`fit` does one after the other, and `resume` goes on from a checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +37,14 @@ from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import estimate, thinning
 from ribp.running.progress import Event, Progress, ProgressOption
 from ribp.running.progress import progress as progress_shown
-from ribp.running.run import run_chains
+from ribp.running.run import Ended, run_chains
 from ribp.running.samplers import ROW_METHODS, sampler
 from ribp.search import capacity
 from ribp.search.sampled_start import searched_rows
 from ribp.search.starts import Tick
 from ribp.threads import n_cores, one_blas_thread
 
-__all__ = ["check", "fit", "resume"]
+__all__ = ["Prepared", "fit", "prepare", "resume", "run"]
 
 Names = Sequence[Any] | None
 
@@ -54,21 +58,57 @@ def fit(
     data: Data | RowStore,
     method: str = "gibbs",
     *,
+    n_jobs: int | None = None,
+    progress: ProgressOption = "auto",
+    checkpoint: str | Path | None = None,
+    **options: Any,
+) -> Result:
+    """Sample from the posterior.
+
+    Parameters
+    ----------
+    model, data, method
+        As in `prepare`, like all `options`.
+    n_jobs, progress, checkpoint
+        As in `run`.
+    """
+    prepared = prepare(model, data, method, **options)
+    return run(prepared, n_jobs=n_jobs, progress=progress, checkpoint=checkpoint)
+
+
+class Prepared(NamedTuple):
+    """A fit, validated and not begun."""
+
+    model: AnyModel
+    store: RowStore
+    method: str
+    plan: Plan
+    about: About
+    grow: bool
+    """Whether the model may get more features."""
+    choose: bool
+    """Whether a search decides on the background."""
+    auto_thin: bool
+    """Whether thinning follows from the size of a draw."""
+
+
+def prepare(
+    model: AnyModel,
+    data: Data | RowStore,
+    method: str = "gibbs",
+    *,
     grow: bool = False,
     choose: bool = False,
     n_chains: int = 4,
     n_warmup: int = 500,
     n_draws: int = 500,
     thin: int | Literal["auto"] = "auto",
-    n_jobs: int | None = None,
-    progress: ProgressOption = "auto",
-    checkpoint: str | Path | None = None,
     seed: int | Sequence[int] | None = None,
     dim_names: Names = None,
     row_names: Names = None,
     notices: Sequence[Notice] = (),
-) -> Result:
-    """Sample from the posterior.
+) -> Prepared:
+    """Return a fit, or raise an `InputError` if such data cannot be fitted so.
 
     Parameters
     ----------
@@ -87,13 +127,6 @@ def fit(
         Chains, and sweeps of each that are thrown away and kept.
     thin
         Features and rows are kept of every `thin`-th draw; "auto" for at most 100 MB in all.
-    n_jobs
-        Cores to use; None for all. Chains run at once where data are in memory; otherwise one after
-        another, each on all cores or workers.
-    progress
-        "auto" for bars or lines, False for silence, or a function of an `Event`.
-    checkpoint
-        A folder that is empty or does not exist yet, from which `resume` goes on.
     seed
         Whole numbers from which all randomness comes; None for fresh ones.
     dim_names, row_names
@@ -101,29 +134,62 @@ def fit(
     notices
         What was found strange about the data: kept with the result.
     """
-    plan = _planned(n_chains, n_warmup, n_draws, thin, seed)
-    store = _as_store(data)
-    check(model, store, method, choose)
+    plan, store = _planned(n_chains, n_warmup, n_draws, thin, seed), _as_store(data)
+    sampler(method, with_background(model, True) if choose else model).check(store)
+    about = About(asked_for(model.likelihood.background), dim_names, row_names, tuple(notices))
+    return Prepared(model, store, method, plan, about, grow, choose, thin == "auto")
+
+
+def run(
+    prepared: Prepared,
+    *,
+    n_jobs: int | None = None,
+    progress: ProgressOption = "auto",
+    checkpoint: str | Path | None = None,
+) -> Result:
+    """Search for a start, sample, and return the result.
+
+    Parameters
+    ----------
+    prepared
+        What to fit.
+    n_jobs
+        Cores to use; None for all. Chains run at once where data are in memory; otherwise one after
+        another, each on all cores or workers.
+    progress
+        "auto" for bars or lines, False for silence, or a function of an `Event`.
+    checkpoint
+        A folder that is empty or does not exist yet, from which `resume` goes on.
+    """
     folder = None if checkpoint is None else Checkpoint(checkpoint)
     if folder:
         folder.check_free()
-    with progress_shown(progress, plan.n_chains) as shown:
-        choice = asked_for(model.likelihood.background)
-        if choose:
-            choice = _choice(model, store, plan, shown)
-            model = with_background(model, choice.on)
-        store.use_units(model.likelihood)
-        if grow and isinstance(model, Model):
-            model = _with_room(model, store, method, plan, shown)
-        if thin == "auto":
-            plan = replace(plan, thin=thinning(plan, model, store))
-        about = About(choice, dim_names, row_names, tuple(notices))
-        run = _Run(model, method, plan, store, n_jobs, about)
+    with progress_shown(progress, prepared.plan.n_chains) as shown:
+        job = _Job(_settled(prepared, shown), n_jobs)
         if folder:
-            run.write_settings(folder)
+            job.write_settings(folder)
         if shown.is_shown:
-            run.announce(shown)
-        return run.result(new_chains(plan), shown, folder)
+            job.announce(shown)
+        chains = new_chains(job.plan)
+        ended = run_chains(
+            job.sampler, job.store, job.plan, chains, n_jobs=job.at_once, progress=shown,
+            checkpoint=folder,
+        )  # fmt: skip
+    return job.result(chains, ended, folder)
+
+
+def _settled(prepared: Prepared, shown: Progress) -> Prepared:
+    """Return a fit with its background, its number of features and its thinning decided."""
+    model, store, method, plan, about = prepared[:5]
+    if prepared.choose:
+        choice = _choice(model, store, plan, shown)
+        model, about = with_background(model, choice.on), about._replace(choice=choice)
+    store.use_units(model.likelihood)
+    if prepared.grow and isinstance(model, Model):
+        model = _with_room(model, store, method, plan, shown)
+    if prepared.auto_thin:
+        plan = replace(plan, thin=thinning(plan, model, store))
+    return prepared._replace(model=model, plan=plan, about=about)
 
 
 def resume(
@@ -147,22 +213,21 @@ def resume(
     n_jobs, progress
         As in `fit`.
     """
-    folder, store = Checkpoint(checkpoint), _as_store(data)
-    stored = _read_stored(folder, store.look().digest, n_draws)
-    store.use_units(stored.model.likelihood)
-    run = _Run(stored.model, stored.method, stored.plan, store, n_jobs, stored.about)
+    folder = Checkpoint(checkpoint)
+    prepared = _read_prepared(folder, _as_store(data), n_draws)
+    prepared.store.use_units(prepared.model.likelihood)
+    job = _Job(prepared, n_jobs)
     if n_draws is not None:
-        run.write_settings(folder)
-    chains = new_chains(stored.plan)
+        job.write_settings(folder)
+    chains = new_chains(job.plan)
     for chain in chains:
-        folder.read(chain, run.sampler)
-    with progress_shown(progress, stored.plan.n_chains) as shown:
-        return run.result(chains, shown, folder)
-
-
-def check(model: AnyModel, store: RowStore, method: str, choose: bool = False) -> None:
-    """Raise an `InputError` if such data cannot be fitted so, before anything is done."""
-    sampler(method, with_background(model, True) if choose else model).check(store)
+        folder.read(chain, job.sampler)
+    with progress_shown(progress, job.plan.n_chains) as shown:
+        ended = run_chains(
+            job.sampler, job.store, job.plan, chains, n_jobs=job.at_once, progress=shown,
+            checkpoint=folder,
+        )  # fmt: skip
+    return job.result(chains, ended, folder)
 
 
 def _as_store(data: Data | RowStore) -> RowStore:
@@ -186,19 +251,10 @@ class About(NamedTuple):
         return {**texts, "notices": [list(notice) for notice in self.notices]}
 
 
-class _Stored(NamedTuple):
-    """What a checkpoint says of its run."""
-
-    model: AnyModel
-    method: str
-    plan: Plan
-    about: About
-
-
-def _read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> _Stored:
-    """Return what the run in a folder was asked for; its data must have this fingerprint."""
+def _read_prepared(folder: Checkpoint, store: RowStore, n_draws: int | None) -> Prepared:
+    """Return the fit of a checkpoint; it must have been begun with the data of the store."""
     known, arrays = folder.settings(), folder.arrays()
-    if known.get("data") != fingerprint:
+    if known.get("data") != store.look().digest:
         raise InputError(
             "data",
             f"must be those of the run in {folder.folder}",
@@ -212,7 +268,7 @@ def _read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> _
         choice = BackgroundChoice(**settings["background_choice"])
         notices = tuple(Notice(str(code), str(text)) for code, text in known["notices"])
         about = About(choice, known["dim_names"], known["row_names"], notices)
-        stored = _Stored(model, settings["method"], plan, about)
+        stored = Prepared(model, store, settings["method"], plan, about, False, False, False)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StorageError(
             folder.folder, f"has settings that make no sense ({error})", "Start the run afresh."
@@ -223,35 +279,17 @@ def _read_stored(folder: Checkpoint, fingerprint: str, n_draws: int | None) -> _
     return stored._replace(plan=replace(plan, n_draws=more))
 
 
-class _Run:
-    """All that is known of a run before its first sweep.
+class _Job:
+    """A fit whose chains can run, and its settings as they are stored."""
 
-    Parameters
-    ----------
-    model, method, plan
-        What is run, and for how long.
-    store
-        The data.
-    n_jobs
-        Cores to use; None for all.
-    about
-        What else is said of it.
-    """
-
-    def __init__(
-        self,
-        model: AnyModel,
-        method: str,
-        plan: Plan,
-        store: RowStore,
-        n_jobs: int | None,
-        about: About,
-    ) -> None:
+    def __init__(self, prepared: Prepared, n_jobs: int | None) -> None:
         jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
-        self.method, self.store, self.plan = method, store, plan
-        self.sampler, self.at_once = sampler(method, model), store.share(jobs, plan.n_chains)
-        self.about, self.likelihood = about, model.likelihood
-        self.settings = describe(model, method, store.shape, about.choice) | asdict(plan)
+        model, self.store, self.method, self.plan, self.about = prepared[:5]
+        self.sampler = sampler(self.method, model)
+        self.at_once = self.store.share(jobs, self.plan.n_chains)
+        self.likelihood = model.likelihood
+        described = describe(model, self.method, self.store.shape, self.about.choice)
+        self.settings = described | asdict(self.plan)
         self.law_of_row = model.counts.index if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
@@ -281,12 +319,8 @@ class _Run:
             plan = self.plan
             shown.say(f"{plan.n_chains} chains of {plan.n_sweeps} sweeps: {expected}")
 
-    def result(self, chains: Sequence[Chain], shown: Progress, folder: Checkpoint | None) -> Result:
-        """Run the chains and return what they found."""
-        ended = run_chains(
-            self.sampler, self.store, self.plan, chains, n_jobs=self.at_once, progress=shown,
-            checkpoint=folder,
-        )  # fmt: skip
+    def result(self, chains: Sequence[Chain], ended: Ended, folder: Checkpoint | None) -> Result:
+        """Return what the chains have recorded, with its verdict."""
         if not any(chain.draws.posterior for chain in chains):
             raise KeyboardInterrupt(_NOTHING if folder is None else _NOTHING + _RESUME)
         stopped = f"Stopped before all {self.plan.n_draws} draws were made."

@@ -26,7 +26,7 @@ from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
 
-__all__ = ["Model", "State", "Tally"]
+__all__ = ["Model", "State", "SweepInfo", "Tally"]
 
 
 class State(NamedTuple):
@@ -67,6 +67,14 @@ class Tally(NamedTuple):
     def zero(self) -> Tally:
         """Return the tally of no rows."""
         return Tally(np.zeros_like(self.histograms), np.zeros_like(self.sizes))
+
+
+class SweepInfo(NamedTuple):
+    """What a sweep knows of where it ended."""
+
+    log_joint: float
+    """Of variational methods the bound."""
+    tally: Tally
 
 
 @dataclass(frozen=True, eq=False)

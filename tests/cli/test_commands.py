@@ -299,7 +299,7 @@ def test_ctrl_c(ribp, table, tmp_path, monkeypatch):
     def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.estimators.RestrictedIBP, "fit_store", pressed)
+    monkeypatch.setattr(command.estimators.RestrictedIBP, "fit_prepared", pressed)
     code, _, err = ribp("fit", table, "--out", tmp_path / "run", *QUICK)
     assert code == 130
     assert "ribp resume" in err

@@ -63,14 +63,14 @@ def test_nodes_of_a_shard_are_few():
 
 
 def test_work_is_done_in_order_and_errors_come_through():
-    assert list(in_order(lambda x: x * x, range(50), 3)) == [x * x for x in range(50)]
+    assert list(in_order(lambda x: x * x, 3, range(50))) == [x * x for x in range(50)]
     assert [b.stop for b in blocks(512, 1300)] == [1024, 1300]
 
     def fails(x):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        list(in_order(fails, range(3), 2))
+        list(in_order(fails, 2, range(3)))
 
 
 # Sources

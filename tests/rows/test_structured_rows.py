@@ -10,7 +10,7 @@ from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.model import Model
 from ribp.rows.local import LocalRows, LocalStore
 from ribp.rows.row_tables import FileTable, MemoryTable, SavedTable, save
-from ribp.rows.shard import Shard
+from ribp.rows.shard import ShardGroup
 from ribp.rows.source import ArraySource, as_source, npy_source
 from ribp.variational import structured
 from tests.helpers.marks import short_of_convergence
@@ -98,26 +98,24 @@ def test_groups_change_nothing_but_rounding(monkeypatch):
 # Broken twins
 
 
-def forgets(self, order, law_of_row, held):
-    """Do the pass, and leave q of one shard as it was."""
-    done, nodes = DO(self, order, law_of_row, held)
-    return (held._replace(z=done.z) if self.start else done), nodes
+def forgets(group, table):
+    """Leave q of one shard as it was."""
+    WRITE(group, group.table() if group.shard.start else table)
 
 
-def mixes_up(self, order, law_of_row, held):
+def mixes_up(group, z):
     """Give the rows of one shard to their neighbours."""
-    done, nodes = DO(self, order, law_of_row, held)
-    return done._replace(z=np.roll(done.z, 1, axis=0) if self.start else done.z), nodes
+    WRITE_Z(group, np.roll(z, 1, axis=0) if group.shard.start else z)
 
 
-DO = Shard.do
+WRITE, WRITE_Z = ShardGroup.write, ShardGroup.write_z
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("broken", [forgets, mixes_up])
-def test_a_shard_that_is_wrong_is_noticed(monkeypatch, broken):
+@pytest.mark.parametrize(("method", "broken"), [("write", forgets), ("write_z", mixes_up)])
+def test_a_shard_that_is_wrong_is_noticed(monkeypatch, method, broken):
     whole = in_memory("complete")
-    monkeypatch.setattr(Shard, "do", broken)
+    monkeypatch.setattr(ShardGroup, method, broken)
     found = with_store("complete", lambda v: LocalStore(ArraySource(v), 1, (0, 4096)))
     with pytest.raises(AssertionError):
         assert_same(whole, found)

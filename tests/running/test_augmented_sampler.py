@@ -54,7 +54,7 @@ def one_sweep(noise=1.0):
     sampler = Augmented(MODEL)
 
     def update(rng, state, data):
-        state, weight, tally = sampler.sweep(rng, np.uint64(0), state, data)
+        state, (weight, tally) = sampler.update(rng, np.uint64(0), state, sampler.model, data)
         assert np.isfinite(weight)
         shown = sampler.shown(state)
         np.testing.assert_array_equal(tally.sizes, shown.rows.sum(axis=0))

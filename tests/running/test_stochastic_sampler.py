@@ -78,7 +78,7 @@ def test_threads_change_nothing():
         rows = it.rows(in_memory(data, n_threads))
         state = it.begin(rng, rows, lambda *done: None)
         for _ in range(PASSES + 1):
-            state, bound, _ = it.sweep(rng, np.uint64(2), state, rows)
+            state, (bound, _) = it.update(rng, np.uint64(2), state, it.model, rows)
         ends.append((bound, it.packed(state, rows)))
     assert ends[0][1].any()
     assert ends[0][0] == ends[1][0]

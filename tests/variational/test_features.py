@@ -290,5 +290,5 @@ def test_draws_of_features(missing):
 
 def test_blocks_are_the_same_on_any_number_of_threads():
     for n_threads in (1, 2):
-        found = list(in_order(lambda at: (at.start, at.stop), blocks(0, 1200), n_threads))
+        found = list(in_order(lambda at: (at.start, at.stop), n_threads, blocks(0, 1200)))
         assert found == [(0, 512), (512, 1024), (1024, 1200)]

@@ -50,7 +50,7 @@ def compare(
         _check_hidden(source, holdout)
         settings: dict[str, Any] = {"random_state": seed, "progress": False if as_json else "auto"}
         model = RestrictedIBP(**options, **settings)
-        model.check(in_memory(source.data), source.counts)
+        model.prepare(in_memory(source.data), source.counts)
         found = {"restricted": _fit(model, source, source.counts, not as_json)}
         found["unrestricted"] = _fit(_buffet(options, settings), source, None, not as_json)
     if as_json:
@@ -95,7 +95,8 @@ def _fit(model: Any, source: Source, laws: Any, announce: bool) -> dict[str, flo
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # R-hat is in the table
-        model.fit_store(in_memory(source.data), laws, source.row_names, source.dim_names)
+        store = in_memory(source.data)
+        model.fit_prepared(model.prepare(store, laws, source.row_names, source.dim_names))
     seconds = time.perf_counter() - began
     return scores(model, source) | {"seconds": seconds}
 

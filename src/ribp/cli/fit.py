@@ -62,7 +62,7 @@ def fit(
     else:
         source = read_source(path, counts, holdout, seed)
         model = estimators.RestrictedIBP(**options)
-        model.check(in_memory(source.data), source.counts, source.row_names)
+        model.prepare(in_memory(source.data), source.counts, source.row_names)
     folder.create({"source": asked, "estimator": options}, overwrite)  # all is well until here
     if source is not None and source.hidden.any():
         folder.write_hidden(source)
@@ -114,7 +114,7 @@ def _run(
                 progress=progress, checkpoint=str(folder.checkpoints),
                 n_draws=n_draws or model.n_draws,
             )  # fmt: skip
-            model.fit_store(given.store, given.counts, given.row_names, given.dim_names)
+            model.fit_prepared(model.prepare(*given))
     model.set_params(progress="auto", checkpoint=None, n_draws=model.result_.settings["n_draws"])
     _finish(folder, model, source, as_json, show)
 

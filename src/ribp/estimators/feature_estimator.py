@@ -27,7 +27,7 @@ from ribp.estimators.arguments import (
     known_features,
 )
 from ribp.estimators.describe import describe, row_probs
-from ribp.fitting import check, fit
+from ribp.fitting import Prepared, prepare, run
 from ribp.likelihoods import Likelihood
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.likelihood import Asked
@@ -71,33 +71,26 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _fit(self, X: Any, counts: Counts) -> Self:
         if is_large(X):
             with open_store(X) as store:
-                return self.fit_store(store, counts)
+                return self.fit_prepared(self.prepare(store, counts))
         data, names = self._data(X, reset=True)
         columns = getattr(self, "feature_names_in_", None)
-        return self.fit_store(in_memory(data), counts, names, columns)
+        return self.fit_prepared(self.prepare(in_memory(data), counts, names, columns))
 
-    def check(
-        self, store: RowStore, counts: Counts = None, row_names: Sequence[str] | None = None
-    ) -> None:
-        """Raise an error if such data cannot be fitted so, before anything is done."""
-        model, method, _ = self._model_of(store, counts, row_names)
-        check(model, store, method, self._chooses)
-
-    def fit_store(
+    def prepare(
         self,
         store: RowStore,
         counts: Counts = None,
         row_names: Sequence[str] | None = None,
         dim_names: Sequence[str] | None = None,
-    ) -> Self:
-        """Fit data in a row store."""
-        model, method, grow = self._model_of(store, counts, row_names)
-        self._set_columns(store.shape[1], dim_names)
-        notices = column_notices(store, dim_names, row_names)
-        for notice in notices:
-            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
-                warnings.warn(notice.text, FitWarning, stacklevel=4)
-        self.result_ = fit(
+    ) -> Prepared:
+        """Return the fit of data in a row store, for `ribp.fitting.run`.
+
+        Raise an error if such data cannot be fitted so, before any work is done.
+        """
+        method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
+        self._check_counts(counts, store.shape, row_names)
+        model, grow = self._model(store.shape[0], store.look().moments, counts)
+        return prepare(
             model,
             store,
             method,
@@ -106,40 +99,34 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             n_chains=self.n_chains,
             n_warmup=self.n_warmup,
             n_draws=self.n_draws,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-            checkpoint=self.checkpoint,
             seed=entropy(self.random_state),
             row_names=row_names,
             dim_names=dim_names,
-            notices=notices,
+            notices=column_notices(store, dim_names, row_names),
         )
-        self._describe()
-        for notice in self.result_.summary().warnings:
+
+    def fit_prepared(self, prepared: Prepared) -> Self:
+        """Run a fit that `prepare` has returned."""
+        notices = prepared.about.notices
+        for notice in notices:
+            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
+                warnings.warn(notice.text, FitWarning, stacklevel=4)
+        result = run(
+            prepared, n_jobs=self.n_jobs, progress=self.progress, checkpoint=self.checkpoint
+        )
+        for notice in result.summary().warnings:
             if notice not in notices:
                 warnings.warn(notice.text, FitWarning, stacklevel=4)
-        return self
-
-    def _model_of(
-        self, store: RowStore, counts: Counts, row_names: Sequence[str] | None
-    ) -> tuple[AnyModel, str, bool]:
-        """Return the model of some data, the method, and whether the model may grow."""
-        method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
-        self._check_counts(counts, store.shape, row_names)
-        model, grow = self._model(store.shape[0], store.look().moments, counts)
-        return model, method, grow
+        return self.adopt(result, prepared.about.dim_names)
 
     def adopt(self, result: Result, dim_names: Sequence[str] | None = None) -> Self:
         """Take over a result, as if it had just been fitted."""
         self.result_ = result
-        self._set_columns(result.settings["n_dims"], dim_names)
+        self.n_features_in_ = result.settings["n_dims"]
+        if dim_names is not None:
+            self.feature_names_in_ = np.array(dim_names, dtype=object)
         self._describe()
         return self
-
-    def _set_columns(self, n_dims: int, names: Sequence[str] | None) -> None:
-        self.n_features_in_ = n_dims
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
 
     @abstractmethod
     def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:

@@ -315,7 +315,7 @@ def sweep(
         for i in range(features):
             divergence += (row_lam[i] - theta[i]) * nu[n, i]
         for k in range(low, high + 1):
-            if h[k] > -np.inf:
+            if probs[n, k] != 0.0:
                 divergence += probs[n, k] * (row_g[k] - h[k])
         divergences[n] = divergence
 

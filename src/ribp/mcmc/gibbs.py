@@ -11,7 +11,7 @@ of such laws are also proposed as a whole, given the features.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +19,11 @@ from ribp.counts.tables import tallied_log_probs
 from ribp.likelihoods.data import Data
 from ribp.mcmc import hyper, rows_collapsed, weight_moves
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
-from ribp.model import Model, State, Tally
+from ribp.model import Model, State, SweepInfo, Tally
 
-__all__ = ["SweepInfo", "finish", "finish_in_memory", "update"]
+__all__ = ["finish", "finish_in_memory", "update"]
 
 _OWN_NUMBERS = 2**31  # keys of the sweep given the features, apart from those of the other one
-
-
-class SweepInfo(NamedTuple):
-    """What a sweep knows of where it ended."""
-
-    log_joint: float
-    tally: Tally
-    weights: weight_moves.WeightInfo
 
 
 def update(
@@ -85,7 +77,7 @@ def finish(
     """
     likelihood, prior = model.likelihood, model.weight_prior(state.mass, state.concentration)
     histogram = tally.histograms.sum(axis=0)
-    log_odds, info = weight_moves.update(rng, state.log_odds, tally.sizes, histogram, prior)
+    log_odds, _ = weight_moves.update(rng, state.log_odds, tally.sizes, histogram, prior)
     fresh_weights = hyper.update(rng, model, state, log_odds, tally.sizes, histogram)
     laws = tallied_log_probs(rng, model.counts, tally.histograms)
     given = sums()
@@ -94,4 +86,4 @@ def finish(
     weight = likelihood.log_weight(parameters, given)
     if not likelihood.summable:
         weight = log_terms(parameters) + weight
-    return fresh, SweepInfo(model.log_prior(fresh, tally) + weight, tally, info)
+    return fresh, SweepInfo(model.log_prior(fresh, tally) + weight, tally)

@@ -16,10 +16,9 @@ import numpy as np
 
 from ribp.likelihoods.data import Data
 from ribp.mcmc import gibbs
-from ribp.mcmc.rows_given_features import LogTerms, Step, Sweep, Swept, layout
-from ribp.model import Model, State
-from ribp.recording import pack_rows, unpack_rows
-from ribp.rows.local import in_memory
+from ribp.mcmc.rows_given_features import LogTerms, Step, Sweep, Swept, rows_in_memory
+from ribp.model import Model, State, SweepInfo
+from ribp.recording import unpack_rows
 from ribp.rows.store import ChainRows
 
 __all__ = ["finish", "steps", "update", "update_in_memory"]
@@ -37,7 +36,7 @@ def steps(state: State, model: Model, number: int = 1) -> tuple[Step, ...]:
 
 def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, rows: ChainRows
-) -> tuple[State, gibbs.SweepInfo]:
+) -> tuple[State, SweepInfo]:
     """Make one sweep over everything; the rows are not in the state."""
     sweep = Sweep(model.likelihood, seed, state.parameters, steps(state, model))
     return finish(rng, state, model, rows.do(sweep), rows)
@@ -45,7 +44,7 @@ def update(
 
 def finish(
     rng: np.random.Generator, state: State, model: Model, swept: Swept, rows: ChainRows
-) -> tuple[State, gibbs.SweepInfo]:
+) -> tuple[State, SweepInfo]:
     """Update everything but the rows, given what a sweep over them has added up."""
     likelihood, tally = model.likelihood, swept.tally
 
@@ -61,9 +60,8 @@ def finish(
 
 def update_in_memory(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
-) -> tuple[State, gibbs.SweepInfo]:
+) -> tuple[State, SweepInfo]:
     """Make one sweep over everything; the state has its rows."""
-    rows = in_memory(data).rows(layout(model.n_features), model.counts.index)
-    rows.load(pack_rows(state.rows))
-    state, info = update(rng, seed, state, model, rows)
-    return state._replace(rows=unpack_rows(rows.packed(), model.n_features)), info
+    table = rows_in_memory(data, model.counts.index, state.rows)
+    state, info = update(rng, seed, state, model, table)
+    return state._replace(rows=unpack_rows(table.packed(), model.n_features)), info

@@ -7,13 +7,12 @@ likelihood (`Likelihood.row_work`) and adds up what features and weights need to
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ribp.blocks import GROUP, Nodes, Tree
+from ribp.blocks import BLOCK, Nodes, Tree, blocks, in_order
 from ribp.checks import IntArray
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.first_rows import first_rows
@@ -21,9 +20,10 @@ from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.model import Tally
 from ribp.recording import pack_rows, unpack_rows
-from ribp.rows.store import Done, Layout, Order, RowGroup, Work
+from ribp.rows.local import LocalRows, in_memory
+from ribp.rows.store import Layout, Order, RowGroup, Work
 
-__all__ = ["LogTerms", "Step", "Sweep", "Swept", "layout", "sweep_rows"]
+__all__ = ["LogTerms", "Step", "Sweep", "Swept", "layout", "rows_in_memory", "sweep_rows"]
 
 
 def layout(n_features: int) -> Layout:
@@ -61,42 +61,34 @@ class Sweep(Order):
 
     def prepared(self) -> Work:
         """Return what is done to a group of rows."""
-        to_rows = self.to_rows()
         prior = self.steps[0].prior
-
-        def work(group: RowGroup, n_threads: int) -> Done:
-            if self.fresh:
-                rows = first_rows(group.data, self.parameters, prior, group.law_of_row)
-            else:
-                rows = unpack_rows(group.table, prior.log_odds.size)
-            nodes = to_rows(group.first, group.data, group.law_of_row, rows, n_threads)
-            return Done(pack_rows(rows), None, nodes)
-
-        return work
-
-    def to_rows(self) -> Callable[[int, Data, IntArray, Rows, int], Nodes]:
-        """Return what is done to rows that are not packed, in place."""
-        works = [
+        moves = [
             self.likelihood.row_work(self.seed, step.number, self.parameters, step.prior)
             for step in self.steps
         ]
-        n_laws = len(self.steps[0].prior.tables)
 
-        def to_rows(
-            first: int, data: Data, law_of_row: IntArray, rows: Rows, n_threads: int
-        ) -> Nodes:
-            def block(at: slice) -> Any:
-                given = first + at.start, *data.rows(at), law_of_row[at], rows[at]
-                return [work(*given) for work in works][-1]
-
-            tree = Tree.of_blocks(first, first + len(rows), block, n_threads)
-            tally = Tally.of(rows, law_of_row, n_laws)
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            data, law_of_row = group.data(), group.law_of_row
+            if self.fresh:
+                rows = first_rows(data, self.parameters, prior, law_of_row)
+            else:
+                rows = unpack_rows(group.table(), prior.log_odds.size)
+            at = blocks(0, len(rows))
+            pieces = [(group.first + b.start, *data.rows(b), law_of_row[b], rows[b]) for b in at]
+            for move in moves:
+                tree = Tree()
+                for number, sums in enumerate(
+                    in_order(move, n_threads, *zip(*pieces, strict=True))
+                ):
+                    tree.add(0, group.first // BLOCK + number, sums)
+            group.write(pack_rows(rows))
+            tally = Tally.of(rows, law_of_row, len(prior.tables))
             return [
                 (level, index, Swept(tally if at == 0 else tally.zero(), sums))
                 for at, (level, index, sums) in enumerate(tree.nodes)
             ]
 
-        return to_rows
+        return work
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,24 +106,26 @@ class LogTerms(Order):
     def prepared(self) -> Work:
         """Return what is done to a group of rows."""
 
-        def work(group: RowGroup, n_threads: int) -> Done:
-            rows = unpack_rows(group.table, len(self.parameters.features))
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            data, rows = group.data(), unpack_rows(group.table(), len(self.parameters.features))
 
             def block(at: slice) -> float:
-                return self.likelihood.log_terms(group.data.rows(at), rows[at], self.parameters)
+                return self.likelihood.log_terms(data.rows(at), rows[at], self.parameters)
 
-            last = group.first + len(rows)
-            return Done(None, None, Tree.of_blocks(group.first, last, block, n_threads).nodes)
+            return Tree.of_blocks(group.first, group.first + len(rows), block, n_threads).nodes
 
         return work
 
 
 def sweep_rows(sweep: Sweep, data: Data, law_of_row: IntArray, rows: Rows) -> tuple[Rows, Swept]:
     """Return new rows of data in memory, and what they add up to."""
-    rows, to_rows, tree = rows.copy(), sweep.to_rows(), Tree()
-    for first in range(0, len(rows), GROUP):
-        at = slice(first, first + GROUP)
-        for node in to_rows(first, data.rows(at), law_of_row[at], rows[at], 1):
-            tree.add(*node)
-    swept: Swept = tree.total(None)
-    return rows, swept
+    table = rows_in_memory(data, law_of_row, rows)
+    swept: Swept = table.do(sweep)
+    return unpack_rows(table.packed(), rows.shape[1]), swept
+
+
+def rows_in_memory(data: Data, law_of_row: IntArray, rows: Rows) -> LocalRows:
+    """Return a table of rows in memory."""
+    table = in_memory(data).rows(layout(rows.shape[1]), law_of_row)
+    table.load(pack_rows(rows))
+    return table

@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.blocks import Nodes, Tree
+from ribp.blocks import Nodes, Tree, in_order, sum_nodes
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.data import Data
 from ribp.rows.cluster import PATIENCE, connect, distributed, n_workers, ready, versions
 from ribp.rows.local import added_up, joined, spans
 from ribp.rows.row_tables import MemoryTable, Parts
-from ribp.rows.shard import Held, Seen, Shard, as_they_are, holding
+from ribp.rows.shard import Held, Seen, Shard, as_they_are, holding, shared_out
 from ribp.rows.source import ArraySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
 from ribp.threads import n_cores
@@ -97,7 +97,12 @@ def _do(
     order: Order,
 ) -> tuple[Held, Nodes]:
     ready(expected)
-    return _shard(data, span, complete, likelihood).do(order, law_of_row, before[0])
+    shard = _shard(data, span, complete, likelihood)
+    after = before[0].following(order.changes)
+    groups = shard.groups(law_of_row, before[0], after)
+    across, within = shared_out(shard.n_threads, len(groups))
+    done = in_order(order.prepared(), across, groups, [within] * len(groups))
+    return after, sum_nodes(done)
 
 
 def _nodes(rows: tuple[Held, Nodes]) -> Nodes:

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.blocks import GROUP, Nodes, Tree
+from ribp.blocks import GROUP, Nodes, Tree, in_order
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import MANY, Moments, Totals
 from ribp.rows.row_tables import FileTable, MemoryTable, Parts, Table
-from ribp.rows.shard import Held, Seen, Shard, holding
+from ribp.rows.shard import Held, Seen, Shard, holding, shared_out
 from ribp.rows.source import FileSource, MemorySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
 from ribp.threads import memory, n_cores
@@ -193,10 +193,14 @@ class LocalRows:
     def do(self, order: Order) -> Any:
         """Do a piece of work to every row, and return the sum over all of them."""
         self.begun, tree = self.begun or order.changes, Tree()
-        for at, shard in enumerate(self.store.shards):
-            self._held[at], nodes = shard.do(order, self._laws[at], self._held[at])
+        after = [held.following(order.changes) for held in self._held]
+        parts = zip(self.store.shards, self._laws, self._held, after, strict=True)
+        groups = [one for shard, laws, old, new in parts for one in shard.groups(laws, old, new)]
+        across, within = shared_out(self.store.n_threads, len(groups))
+        for nodes in in_order(order.prepared(), across, groups, [within] * len(groups)):
             for node in nodes:
                 tree.add(*node)
+        self._held = after
         return tree.total(None)
 
     def load(self, table: Parts) -> None:

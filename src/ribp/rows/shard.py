@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ribp.blocks import GROUP, Nodes, Tree, in_order, sum_nodes
 from ribp.checks import (
@@ -28,12 +29,20 @@ from ribp.likelihoods.data import Data, complete
 from ribp.likelihoods.moments import squares, totals
 from ribp.rows.row_tables import MemoryTable, Table
 from ribp.rows.source import Source
-from ribp.rows.store import Layout, NotACount, Order, Packed, RowGroup
+from ribp.rows.store import Layout, NotACount, Packed
 
-__all__ = ["Held", "Seen", "Shard", "as_they_are", "holding", "not_a_count"]
+__all__ = [
+    "Held",
+    "Seen",
+    "Shard",
+    "ShardGroup",
+    "as_they_are",
+    "holding",
+    "not_a_count",
+    "shared_out",
+]
 
 T = TypeVar("T")
-_NO_DATA = complete(np.zeros((0, 0)))
 
 
 class Seen(NamedTuple):
@@ -127,9 +136,9 @@ class Shard:
 
     def look(self) -> Seen:
         """Read everything once: what is missing, what cannot be, what it adds up to."""
-        return Seen.together(self._groups(self._look))
+        return Seen.together(self._of_groups(self._look))
 
-    def _look(self, start: int, stop: int, n_threads: int) -> Seen:
+    def _look(self, start: int, stop: int) -> Seen:
         values, observed = self.source.read(slice(start - self.at, stop - self.at), False)
         wrong = first_too_large(values)
         if wrong:
@@ -153,11 +162,11 @@ class Shard:
     def squares(self, means: FloatArray) -> Nodes:
         """Return sums of squares around the means of the columns."""
 
-        def group(start: int, stop: int, n_threads: int) -> Nodes:
+        def group(start: int, stop: int) -> Nodes:
             data = self.data(start, stop)
             return Tree.of_blocks(start, stop, lambda at: squares(data.rows(at), means)).nodes
 
-        return sum_nodes(self._groups(group))
+        return sum_nodes(self._of_groups(group))
 
     def take(self, at: IntArray) -> Data:
         """Return the data of those of these rows that are here, in standard units."""
@@ -175,33 +184,67 @@ class Shard:
             self.source.read(slice(start - self.at, stop - self.at), self.complete)
         )
 
-    def do(self, order: Order, law_of_row: IntArray, held: Held) -> tuple[Held, Nodes]:
-        """Return what rows have after a piece of work, and their sums."""
-        work, new = order.prepared(), held.following(order.changes)
-
-        def group(start: int, stop: int, n_threads: int) -> Nodes:
-            at = slice(start - self.start, stop - self.start)
-            data = self.data(start, stop) if order.reads else _NO_DATA
-            rows = RowGroup(start, data, law_of_row[at], held.table.read(at.start, at.stop))
-            done = work(rows, n_threads)
-            if done.table is not None:
-                new.table.write(at.start, done.table)
-            if done.z is not None and new.z is not None:
-                new.z[at] = done.z
-            return done.nodes
-
-        return new, sum_nodes(self._groups(group))
+    def groups(self, law_of_row: IntArray, before: Held, after: Held) -> list[ShardGroup]:
+        """Return the groups of this shard, for a piece of work between two states of its rows."""
+        return [ShardGroup(self, law_of_row, before, after, *span) for span in self.spans()]
 
     def spans(self) -> list[tuple[int, int]]:
         """Return where groups begin and end."""
         return [(at, min(at + GROUP, self.stop)) for at in range(self.start, self.stop, GROUP)]
 
-    def _groups(self, work: Callable[[int, int, int], T]) -> list[T]:
-        """Return what is made of each group; few groups get all threads, one after another."""
-        spans = self.spans()
-        across = self.n_threads if len(spans) >= 4 * self.n_threads else 1
-        within = self.n_threads // across
-        return list(in_order(lambda span: work(*span, within), spans, across))
+    def _of_groups(self, work: Callable[[int, int], T]) -> list[T]:
+        """Return what is made of each group."""
+        across, _ = shared_out(self.n_threads, len(self.spans()))
+        return list(in_order(work, across, *zip(*self.spans(), strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class ShardGroup:
+    """Rows start .. stop - 1 of a shard, between two states of what its rows have."""
+
+    shard: Shard
+    shard_laws: IntArray
+    before: Held
+    after: Held
+    start: int
+    stop: int
+
+    @property
+    def first(self) -> int:
+        """The number of the first row."""
+        return self.start
+
+    @property
+    def law_of_row(self) -> IntArray:
+        """Which count law each row has."""
+        return self.shard_laws[self._at]
+
+    def data(self) -> Data:
+        """Read the data, in standard units."""
+        return self.shard.data(self.start, self.stop)
+
+    def table(self) -> NDArray[Any]:
+        """Read the rows of the table."""
+        return self.before.table.read(self._at.start, self._at.stop)
+
+    def write(self, table: NDArray[Any]) -> None:
+        """Replace these rows of the table."""
+        self.after.table.write(self._at.start, table)
+
+    def write_z(self, z: Packed) -> None:
+        """Store Z."""
+        assert self.after.z is not None
+        self.after.z[self._at] = z
+
+    @property
+    def _at(self) -> slice:
+        return slice(self.start - self.shard.start, self.stop - self.shard.start)
+
+
+def shared_out(n_threads: int, n_groups: int) -> tuple[int, int]:
+    """Return how many groups are worked on at once, and by how many threads each."""
+    across = n_threads if n_groups >= 4 * n_threads else 1
+    return across, n_threads // across
 
 
 def not_a_count(values: FloatArray, first: int = 0) -> NotACount | None:

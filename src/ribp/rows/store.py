@@ -29,7 +29,7 @@ from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import Moments
 from ribp.rows.row_tables import Parts
 
-__all__ = ["ChainRows", "Done", "FirstLook", "Layout", "NotACount", "Order", "Packed", "RowGroup",
+__all__ = ["ChainRows", "FirstLook", "Layout", "NotACount", "Order", "Packed", "RowGroup",
            "RowStore", "Work"]  # fmt: skip
 
 Packed = NDArray[np.uint8]
@@ -70,49 +70,45 @@ class Layout(NamedTuple):
     n_features: int
 
 
-class RowGroup(NamedTuple):
-    """Some rows that follow one another, as work sees them."""
+class RowGroup(Protocol):
+    """Some consecutive rows, read and written by the work on them."""
 
-    first: int
-    """The number of the first row, a multiple of `ribp.blocks.GROUP`."""
-    data: Data
-    """In standard units; without rows if the order reads none."""
-    law_of_row: IntArray
-    table: NDArray[Any]
-    """What they have, shape (rows, width)."""
+    @property
+    def first(self) -> int:
+        """The number of the first row, a multiple of `ribp.blocks.GROUP`."""
+
+    @property
+    def law_of_row(self) -> IntArray:
+        """Which count law each row has."""
+
+    def data(self) -> Data:
+        """Read the data, in standard units; they last until this thread reads again."""
+
+    def table(self) -> NDArray[Any]:
+        """Read the rows of the table, shape (rows, width)."""
+
+    def write(self, table: NDArray[Any]) -> None:
+        """Replace these rows of the table."""
+
+    def write_z(self, z: Packed) -> None:
+        """Store Z, drawn from what the table says."""
 
 
-class Done(NamedTuple):
-    """A group of rows after a piece of work."""
-
-    table: NDArray[Any] | None
-    """What they have now; None if the order changes nothing."""
-    z: Packed | None
-    """Z as it was drawn; None if the table is Z, or Z was not drawn."""
-    nodes: Nodes
-    """Sums, as nodes of the tree of `ribp.blocks`."""
-
-
-Work = Callable[[RowGroup, int], Done]
-"""What is done to a group of rows, on so many threads."""
+Work = Callable[[RowGroup, int], Nodes]
+"""What is done to a group of rows, on so many threads; returns sums, nodes of `ribp.blocks`."""
 
 
 class Order(ABC):
     """A piece of work for all rows: a frozen dataclass that can be sent to another machine."""
 
     @property
-    def reads(self) -> bool:
-        """Whether it needs the data."""
-        return True
-
-    @property
     def changes(self) -> bool:
-        """Whether it changes the table of what rows have."""
+        """Whether it changes the table; then it writes every row of it."""
         return True
 
     @abstractmethod
     def prepared(self) -> Work:
-        """Return the work, after all that is the same for every group."""
+        """Return the work, all that is the same for every group being done."""
 
 
 class ChainRows(Protocol):

@@ -24,7 +24,7 @@ from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.mcmc import augmented, rows_buffet
 from ribp.mcmc.augmented import AugmentedState
 from ribp.measures.variates import beta_log_odds_variates
-from ribp.model import Model, State, Tally
+from ribp.model import Model, State, SweepInfo
 from ribp.rows.store import RowStore
 from ribp.running.memory_samplers import InMemory, tally
 from ribp.running.restore import Arrays, restored
@@ -83,11 +83,16 @@ class Augmented(InMemory):
         """Return a draw of the prior."""
         return self.begin(rng, rows, no_tick)
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: AugmentedChain, rows: Data
-    ) -> tuple[AugmentedChain, float, Tally]:
+    def update(
+        self,
+        rng: np.random.Generator,
+        seed: np.uint64,
+        state: AugmentedChain,
+        model: Model,
+        rows: Data,
+    ) -> tuple[AugmentedChain, SweepInfo]:
         """Return the next state, its log joint, and the tally of its rows."""
-        data, model, likelihood = rows, self.model, self._likelihood
+        data, likelihood = rows, self._likelihood
 
         def log_likelihood(rows: NDArray[np.int8]) -> float:
             return likelihood.log_marginal(data, rows, state.parameters)
@@ -105,7 +110,7 @@ class Augmented(InMemory):
             rng, holders[used], self._concentration + total - holders[used], z.shape[1]
         )
         weight = likelihood.log_weight(parameters, sums) + self._log_prior(buffet)
-        return AugmentedChain(buffet, parameters, log_odds), weight, tally(z)
+        return AugmentedChain(buffet, parameters, log_odds), SweepInfo(weight, tally(z))
 
     @property
     def _concentration(self) -> float:

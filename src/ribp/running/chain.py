@@ -1,4 +1,4 @@
-"""One chain: where it is, what it has recorded, and the next sweep.
+"""One chain: where it is, and what it has recorded.
 
 All of a chain's randomness is its generator and the key of its kernels. Both are written down with
 its state, so that a chain that is read back goes on as if it had never stopped, bit for bit.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ribp.model import SweepInfo
 from ribp.recording import ChainDraws, record, record_features
 from ribp.rng import kernel_seed
 from ribp.rows.row_tables import SavedTable
@@ -54,7 +55,8 @@ class Chain:
 
     number: int
     rng: np.random.Generator
-    seed: np.uint64 | None = None
+    seed: np.uint64
+    """The key of its kernels, once it has begun."""
     state: Any = None
     rows: Any = None
     """What it works on; None until it runs."""
@@ -84,12 +86,10 @@ class Chain:
             self.rows.load(SavedTable(self.saved_rows, (store.shape[0], self.rows.layout.width)))
             self.saved_rows = None
 
-    def sweep(self, sampler: Sampler, plan: Plan) -> None:
-        """Make a sweep and record it."""
-        assert self.seed is not None
-        self.state, log_joint, tally = sampler.sweep(self.rng, self.seed, self.state, self.rows)
-        likelihood = sampler.model.likelihood
-        self.log_joint = float(log_joint - likelihood.log_volume)
+    def record(self, sampler: Sampler, plan: Plan, info: SweepInfo) -> None:
+        """Record where a sweep has ended."""
+        likelihood, tally = sampler.model.likelihood, info.tally
+        self.log_joint = float(info.log_joint - likelihood.log_volume)
         known = {
             "log_joint": self.log_joint,
             "active_features": int(np.count_nonzero(tally.sizes)),
@@ -111,4 +111,7 @@ class Chain:
 def new_chains(plan: Plan) -> list[Chain]:
     """Return chains that have not begun, each with randomness of its own."""
     children = np.random.SeedSequence(plan.seed).spawn(plan.n_chains)
-    return [Chain(number, np.random.default_rng(child)) for number, child in enumerate(children)]
+    return [
+        Chain(number, np.random.default_rng(child), np.uint64(0))
+        for number, child in enumerate(children)
+    ]

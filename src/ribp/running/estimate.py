@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,16 +62,17 @@ def estimate(sampler: Sampler, store: RowStore, plan: Plan, n_jobs: int) -> Esti
     with one_blas_thread():
         rows = sampler.rows(store)
         state = sampler.trial(rng, rows)
-        state, *_ = sampler.sweep(rng, np.uint64(0), state, rows)  # compiled code is loaded
+        sweep = partial(sampler.update, rng, np.uint64(0), model=sampler.model, rows=rows)
+        state, _ = sweep(state)  # compiled code is loaded
         while not times or (sum(times) < _TRIAL_SECONDS and len(times) < 5):
             began = time.perf_counter()
-            state, *_ = sampler.sweep(rng, np.uint64(0), state, rows)
+            state, _ = sweep(state)
             times.append(time.perf_counter() - began)
-    sweep = min(times)
+    seconds = min(times)
     search = _SEARCH_SWEEPS * min(1.0, _SEARCH_ROWS / n_rows) + 50
     rounds = -(-plan.n_chains // n_jobs)
     draw = draw_bytes(n_rows, sampler.shown(state).log_odds.size, n_dims)
     stored = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
     data = 8 * n_rows * n_dims if store.is_memory else 0
     n_bytes = data + stored + min(n_jobs, plan.n_chains) * (2 * data + 3 * draw)
-    return Estimate(rounds * (plan.n_sweeps + search) * sweep, float(n_bytes), sweep)
+    return Estimate(rounds * (plan.n_sweeps + search) * seconds, float(n_bytes), seconds)

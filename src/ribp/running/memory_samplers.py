@@ -13,7 +13,7 @@ from ribp.baselines.ibp_variational import BuffetState, FiniteBuffetModel
 from ribp.likelihoods import GaussianParameters
 from ribp.likelihoods.data import Data
 from ribp.mcmc import gibbs
-from ribp.model import Model, State, Tally
+from ribp.model import Model, State, SweepInfo, Tally
 from ribp.recording import pack_rows
 from ribp.rows.store import Packed, RowStore
 from ribp.running.restore import Arrays, restored
@@ -58,6 +58,7 @@ class Gibbs(InMemory):
 
     model: Model
     method = "gibbs"
+    update = staticmethod(gibbs.update)
 
     def check(self, store: RowStore) -> None:
         """Raise an `InputError` if these data cannot be."""
@@ -71,13 +72,6 @@ class Gibbs(InMemory):
         """Return a draw of the prior."""
         guess = self.model.likelihood.first_guess(rows, self.model.n_features)
         return self.model.draw_prior(rng, rows.shape[1])._replace(parameters=guess)
-
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: State, rows: Data
-    ) -> tuple[State, float, Tally]:
-        """Return the next state, its log joint, and the tally of its rows."""
-        state, info = gibbs.update(rng, seed, state, self.model, rows)
-        return state, info.log_joint, info.tally
 
     def restored(self, arrays: Arrays) -> State:
         """Return the state that was written down."""
@@ -101,12 +95,13 @@ class BuffetGibbs(InMemory):
         """Return the end of a short chain."""
         return ibp_gibbs.start(rng, self.model, rows)
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: State, rows: Data
-    ) -> tuple[State, float, Tally]:
+    @staticmethod
+    def update(
+        rng: np.random.Generator, seed: np.uint64, state: State, model: BuffetModel, rows: Data
+    ) -> tuple[State, SweepInfo]:
         """Return the next state, its log joint, and the tally of its rows."""
-        state = ibp_gibbs.update(rng, seed, state, self.model, rows)
-        return state, self.model.log_joint(state, rows), tally(state.rows)
+        state = ibp_gibbs.update(rng, seed, state, model, rows)
+        return state, SweepInfo(model.log_joint(state, rows), tally(state.rows))
 
     def restored(self, arrays: Arrays) -> State:
         """Return the state that was written down."""
@@ -143,7 +138,7 @@ class BuffetVariational(InMemory):
     def begin(self, rng: np.random.Generator, rows: OnThreads, tick: Tick) -> DrawnBuffet:
         """Return the best of several starts."""
         q = ibp_variational_start.start(rng, self.model, rows.data, tick, self.weights)
-        return self.drawn(rng, q)
+        return self.drawn(rng, q, self.model)
 
     def trial(self, rng: np.random.Generator, rows: OnThreads) -> DrawnBuffet:
         """Return a state that begins at rows with one entry in ten."""
@@ -151,21 +146,29 @@ class BuffetVariational(InMemory):
         z = (rng.random((data.shape[0], size)) < _SHARE).astype(np.int8)
         guess = self.model.likelihood.first_guess(data, size)
         state = State(z, np.zeros(size), _SHARE * size, 1.0, np.zeros((0, size + 1)), guess)
-        return self.drawn(rng, ibp_variational.from_rows(self.model, data, z, state, self.weights))
+        q = ibp_variational.from_rows(self.model, data, z, state, self.weights)
+        return self.drawn(rng, q, self.model)
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: DrawnBuffet, rows: OnThreads
-    ) -> tuple[DrawnBuffet, float, Tally]:
+    @classmethod
+    def update(
+        cls,
+        rng: np.random.Generator,
+        seed: np.uint64,
+        state: DrawnBuffet,
+        model: FiniteBuffetModel,
+        rows: OnThreads,
+    ) -> tuple[DrawnBuffet, SweepInfo]:
         """Make one iteration, and draw from q."""
         data, n_threads = rows
-        q, info = ibp_variational.update(rng, seed, state.q, self.model, data, n_threads=n_threads)
-        drawn = self.drawn(rng, q)
-        return drawn, float(info.bound), tally(drawn.shown.rows)
+        q, info = ibp_variational.update(rng, seed, state.q, model, data, n_threads=n_threads)
+        drawn = cls.drawn(rng, q, model)
+        return drawn, SweepInfo(float(info.bound), tally(drawn.shown.rows))
 
-    def drawn(self, rng: np.random.Generator, q: BuffetState) -> DrawnBuffet:
+    @staticmethod
+    def drawn(rng: np.random.Generator, q: BuffetState, model: FiniteBuffetModel) -> DrawnBuffet:
         """Return q with a draw of it."""
         seed = np.uint64(rng.integers(2**63))
-        return DrawnBuffet(q, ibp_variational.draw(rng, seed, q, self.model))
+        return DrawnBuffet(q, ibp_variational.draw(rng, seed, q, model))
 
     def shown(self, state: DrawnBuffet) -> State:
         """Return the draw of q."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ribp.likelihoods import GaussianParameters
 from ribp.mcmc import gibbs_rows, rows_given_features
-from ribp.model import Model, State, Tally
+from ribp.model import Model, State, SweepInfo, Tally
 from ribp.rows.store import ChainRows, Layout, Packed, RowStore
 from ribp.running.restore import Arrays, restored
 from ribp.search import sampled_start
@@ -58,6 +58,8 @@ class ByRows:
 class GibbsRows(ByRows):
     """`gibbs-rows`: features kept."""
 
+    update = staticmethod(gibbs_rows.update)
+
     def _layout(self) -> Layout:
         return rows_given_features.layout(self.model.n_features)
 
@@ -70,13 +72,6 @@ class GibbsRows(ByRows):
         state, sweep = sampled_start.followed(rng, self.model, self._guess(rng, rows))
         rows.do(replace(sweep, steps=sweep.steps[:1]))
         return state._replace(number=0)
-
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: State, rows: ChainRows
-    ) -> tuple[State, float, Tally]:
-        """Return the next state, its log joint, and the tally of its rows."""
-        state, info = gibbs_rows.update(rng, seed, state, self.model, rows)
-        return state, info.log_joint, info.tally
 
     def shown(self, state: State) -> State:
         """Return the state itself."""
@@ -143,12 +138,13 @@ class Structured(ByPasses):
         tally = structured.drawn_rows(_seed(rng), q, self.model, rows)
         return Drawn(q, structured.draw(rng, q, self.model, tally))
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
-    ) -> tuple[Drawn, float, Tally]:
+    @staticmethod
+    def update(
+        rng: np.random.Generator, seed: np.uint64, state: Drawn, model: Model, rows: ChainRows
+    ) -> tuple[Drawn, SweepInfo]:
         """Make one pass over everything, and draw from q."""
-        q, tally = structured.update(_seed(rng), state.q, self.model, rows)
-        return Drawn(q, structured.draw(rng, q, self.model, tally)), float(q.bound), tally
+        q, tally = structured.update(_seed(rng), state.q, model, rows)
+        return Drawn(q, structured.draw(rng, q, model, tally)), SweepInfo(float(q.bound), tally)
 
 
 class Hybrid(ByPasses):
@@ -173,12 +169,13 @@ class Hybrid(ByPasses):
         hybrid.drawn_rows(hybrid.draw_seed(rng), self.model, rows)
         return Drawn(q, hybrid.draw(rng, q, self.model))
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
-    ) -> tuple[Drawn, float, Tally]:
+    @staticmethod
+    def update(
+        rng: np.random.Generator, seed: np.uint64, state: Drawn, model: Model, rows: ChainRows
+    ) -> tuple[Drawn, SweepInfo]:
         """Make one iteration, and draw from q."""
-        q, tally, info = hybrid.update(rng, seed, state.q, self.model, rows)
-        return Drawn(q, hybrid.draw(rng, q, self.model)), float(info.bound), tally
+        q, tally, info = hybrid.update(rng, seed, state.q, model, rows)
+        return Drawn(q, hybrid.draw(rng, q, model)), SweepInfo(float(info.bound), tally)
 
 
 class Stochastic(ByPasses):
@@ -194,26 +191,34 @@ class Stochastic(ByPasses):
 
     def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
         """Return the best of several starts, found on some rows."""
-        return self.drawn(rng, stochastic.start(rng, self.model, rows, tick), rows)[0]
+        q = stochastic.start(rng, self.model, rows, tick)
+        return self.drawn(rng, q, self.model, rows)[0]
 
     def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:
         """Return a state at rest at the prior: most iterations are draws."""
-        return self.drawn(rng, stochastic.resting(rng, self.model, rows), rows)[0]
+        return self.drawn(rng, stochastic.resting(rng, self.model, rows), self.model, rows)[0]
 
+    @staticmethod
     def drawn(
-        self, rng: np.random.Generator, q: stochastic.StochasticState, rows: ChainRows
+        rng: np.random.Generator, q: stochastic.StochasticState, model: Model, rows: ChainRows
     ) -> tuple[Drawn, Tally]:
         """Return q with a draw of it, and the tally of its rows."""
-        q, tally = stochastic.drawn_rows(rng, _seed(rng), q, self.model, rows)
-        return Drawn(q, stochastic.draw(rng, q, self.model, tally)), tally
+        q, tally = stochastic.drawn_rows(rng, _seed(rng), q, model, rows)
+        return Drawn(q, stochastic.draw(rng, q, model, tally)), tally
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
-    ) -> tuple[Drawn, float, Tally]:
+    @classmethod
+    def update(
+        cls,
+        rng: np.random.Generator,
+        seed: np.uint64,
+        state: Drawn,
+        model: Model,
+        rows: ChainRows,
+    ) -> tuple[Drawn, SweepInfo]:
         """Make one iteration, and draw from q."""
-        q, info = stochastic.update(rng, seed, state.q, self.model, rows)
-        drawn, tally = self.drawn(rng, q, rows)
-        return drawn, float(info.bound), tally
+        q, info = stochastic.update(rng, seed, state.q, model, rows)
+        drawn, tally = cls.drawn(rng, q, model, rows)
+        return drawn, SweepInfo(float(info.bound), tally)
 
     def packed(self, state: Drawn, rows: ChainRows) -> Packed:
         """Return Z of all rows."""

@@ -67,9 +67,10 @@ class _Run:
                 chain.begin(self.sampler, self.store, self._tick(chain))
                 if new:
                     self.save(chain)
-            written = time.monotonic()
+            written, update, model = time.monotonic(), self.sampler.update, self.sampler.model
             while chain.n_sweeps < self.plan.n_sweeps and not self.stop.is_set():
-                chain.sweep(self.sampler, self.plan)
+                chain.state, info = update(chain.rng, chain.seed, chain.state, model, chain.rows)
+                chain.record(self.sampler, self.plan, info)
                 self.progress(self._event(chain))
                 due = time.monotonic() - written >= CHECKPOINT_SECONDS
                 if due and chain.n_sweeps % CHECKPOINT_SWEEPS == 0:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ribp.errors import InputError
-from ribp.model import Tally
+from ribp.model import SweepInfo
 from ribp.recording import Recordable
 from ribp.rows.store import Packed, RowStore
 from ribp.running.augmented_sampler import Augmented
@@ -45,9 +45,9 @@ class Sampler(Protocol):
     def trial(self, rng: np.random.Generator, rows: Any) -> Any:
         """Return a state of the usual size, to time a sweep."""
 
-    def sweep(
-        self, rng: np.random.Generator, seed: np.uint64, state: Any, rows: Any
-    ) -> tuple[Any, float, Tally]:
+    def update(
+        self, rng: np.random.Generator, seed: np.uint64, state: Any, model: Any, rows: Any
+    ) -> tuple[Any, SweepInfo]:
         """Return the next state, its log joint, and the tally of its rows."""
 
     def shown(self, state: Any) -> Recordable:

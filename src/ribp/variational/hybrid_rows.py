@@ -17,11 +17,12 @@ import numpy as np
 from ribp.blocks import GROUP, LEVEL, Nodes
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import sweep_mean_field as kernel
+from ribp.likelihoods.data import Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_given_features import Sweep
 from ribp.model import Tally
 from ribp.recording import pack_rows, unpack_rows
-from ribp.rows.store import Done, Layout, Order, Packed, RowGroup, Work
+from ribp.rows.store import Layout, Order, Packed, RowGroup, Work
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.mean_field import MeanFieldPrior, all_sums, sweep_rows
 
@@ -62,20 +63,42 @@ class Begin(Order):
 
     def prepared(self) -> Work:
         """Return what is done to a group of rows; they tell where they have `Begun`."""
-        to_rows = None if self.sweep is None else self.sweep.prepared()
+        sweep = None if self.sweep is None else self.sweep.prepared()
 
-        def work(group: RowGroup, n_threads: int) -> Done:
-            nu, gamma = _split(group.table)
-            if to_rows is not None:
-                found = to_rows(group, n_threads).table
-                assert found is not None
-                nu = unpack_rows(found, nu.shape[1]).astype(np.float64)
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            nu, gamma = _split(group.table())
+            if sweep is not None:
+                swept = _GroupOfZ(group, nu.astype(np.int8))
+                sweep(swept, n_threads)
+                nu = swept.z.astype(np.float64)
             rows = nu.astype(np.int8)
             tally = Tally.of(rows, group.law_of_row, self.n_laws)
-            begun = Begun(all_sums(self.likelihood, group.data, nu), tally)
-            return Done(np.hstack([nu, gamma]), pack_rows(rows), _node(group, begun))
+            begun = Begun(all_sums(self.likelihood, group.data(), nu), tally)
+            group.write(np.hstack([nu, gamma]))
+            group.write_z(pack_rows(rows))
+            return _node(group, begun)
 
         return work
+
+
+class _GroupOfZ:
+    """A group of rows whose table is Z, as a `Sweep` has it."""
+
+    def __init__(self, group: RowGroup, z: Rows) -> None:
+        self.first, self.law_of_row, self.data = group.first, group.law_of_row, group.data
+        self.z = z
+
+    def table(self) -> Packed:
+        """Return the packed rows."""
+        return pack_rows(self.z)
+
+    def write(self, table: Packed) -> None:
+        """Replace the rows."""
+        self.z = unpack_rows(table, self.z.shape[1])
+
+    def write_z(self, z: Packed) -> None:
+        """Do the same."""
+        self.write(z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,19 +115,20 @@ class Improve(Order):
     def prepared(self) -> Work:
         """Return what is done to a group of rows; they tell what they have `Improved`."""
 
-        def work(group: RowGroup, n_threads: int) -> Done:
-            first, data, law_of_row, table = group
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            first, law_of_row = group.first, group.law_of_row
             nu, gamma, value, sums = sweep_rows(
-                self.likelihood, data, self.prior, law_of_row, self.features, self.parameters,
-                *_split(table), n_threads, first,
+                self.likelihood, group.data(), self.prior, law_of_row, self.features,
+                self.parameters, *_split(group.table()), n_threads, first,
             )  # fmt: skip
             n_laws = len(self.prior.log_f)
             z, tally = _drawn(self.seed, first, nu, law_of_row, n_laws)
             counts: FloatArray = np.stack(
                 [np.bincount(law_of_row, c, n_laws).astype(np.float64) for c in gamma.T], axis=1
             )
-            improved = Improved(sums, counts, value, tally)
-            return Done(np.hstack([nu, gamma]), z, _node(group, improved))
+            group.write(np.hstack([nu, gamma]))
+            group.write_z(z)
+            return _node(group, Improved(sums, counts, value, tally))
 
         return work
 
@@ -117,11 +141,6 @@ class Draw(Order):
     n_laws: int
 
     @property
-    def reads(self) -> bool:
-        """It needs no data."""
-        return False
-
-    @property
     def changes(self) -> bool:
         """It leaves nu and gamma as they are."""
         return False
@@ -129,10 +148,11 @@ class Draw(Order):
     def prepared(self) -> Work:
         """Return what is done to a group of rows; they tell the `Tally` of Z."""
 
-        def work(group: RowGroup, n_threads: int) -> Done:
-            nu, _ = _split(group.table)
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            nu, _ = _split(group.table())
             z, tally = _drawn(self.seed, group.first, nu, group.law_of_row, self.n_laws)
-            return Done(None, z, _node(group, tally))
+            group.write_z(z)
+            return _node(group, tally)
 
         return work
 

@@ -127,7 +127,7 @@ def sweep_rows(
         kernel.sweep(*terms, *prior, law_of_row[at], nu[at], gamma[at], parts[at])
         return _some_sums(likelihood, data, nu, at)
 
-    sums = add_up(in_order(work, blocks(0, len(nu)), n_threads))
+    sums = add_up(in_order(work, n_threads, blocks(0, len(nu))))
     wrong = np.flatnonzero(~np.isfinite(parts.sum(axis=1)))
     if wrong.size:
         raise InputError(

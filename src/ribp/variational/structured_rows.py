@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ribp.blocks import BLOCK, GROUP, LEVEL, in_order
+from ribp.blocks import BLOCK, GROUP, LEVEL, Nodes, in_order
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.kernels import sweep_structured as kernel
@@ -28,7 +28,7 @@ from ribp.likelihoods.data import Data
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.model import Model, Tally
 from ribp.recording import pack_rows
-from ribp.rows.store import Done, Layout, Order, RowGroup, Work
+from ribp.rows.store import Layout, Order, RowGroup, Work
 from ribp.symmetric import log_esp
 from ribp.variational import features
 from ribp.variational.duplicate_rows import alike
@@ -145,7 +145,7 @@ def sweep_rows(
         return features.row_sums(given.likelihood, rows, nu[at], pairs, missing, number[at])
 
     parts = [slice(at, min(at + block, len(lam))) for at in range(0, len(lam), block)]
-    sums = features.add_up(in_order(work, parts, n_threads if len(parts) > 1 else 1))
+    sums = features.add_up(in_order(work, n_threads if len(parts) > 1 else 1, parts))
     squares = np.einsum("nd,nd,d->n", here.values, here.values, given.noise_scale**-2.0)
     _check(divergences - squares, kinds.first if names is None else names[kinds.first])
     law_counts = np.zeros_like(given.tables)
@@ -182,11 +182,6 @@ class Pass(Order):
     """False to leave q(z_n) as it is, and only find its moments."""
 
     @property
-    def reads(self) -> bool:
-        """Whether it needs the data."""
-        return bool(self.powers)
-
-    @property
     def changes(self) -> bool:
         """Whether q changes."""
         return self.fresh or (self.move and bool(self.powers))
@@ -195,8 +190,8 @@ class Pass(Order):
         """Return what is done to a group of rows."""
         given, size = self.given, self.given.log_odds.size
 
-        def work(group: RowGroup, n_threads: int) -> Done:
-            first, data, law_of_row, table = group
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            first, law_of_row, table = group.first, group.law_of_row, group.table()
             if self.fresh:
                 lam = np.repeat(given.log_odds[None], len(law_of_row), axis=0)
                 terms = given.tables[law_of_row, : table.shape[1] - size]
@@ -206,14 +201,16 @@ class Pass(Order):
             totals: Totals | tuple[()] = ()
             if self.powers:
                 lam, terms, _, totals = sweep_rows(
-                    given, data, law_of_row, lam, terms, move=self.move, powers=self.powers,
+                    given, group.data(), law_of_row, lam, terms, move=self.move, powers=self.powers,
                     n_threads=n_threads, names=first + np.arange(len(law_of_row)),
                 )  # fmt: skip
             rows = np.zeros(lam.shape, np.int8)
             kernel.draw(self.seed, self.number, first, lam, terms, rows)
             passed = Passed(totals, Tally.of(rows, law_of_row, len(given.tables)))
-            new = np.hstack([lam, terms]) if self.changes else None
-            return Done(new, pack_rows(rows), [(LEVEL, first // GROUP, passed)])
+            group.write_z(pack_rows(rows))
+            if self.changes:
+                group.write(np.hstack([lam, terms]))
+            return [(LEVEL, first // GROUP, passed)]
 
         return work
 
