@@ -21,6 +21,7 @@ from ribp.search import sampled_start
 from ribp.search.starts import Tick
 from ribp.variational import hybrid, hybrid_rows, stochastic, structured, structured_rows
 from ribp.variational.features import FeatureFactor, RowSums
+from ribp.variational.state import StochasticState, VariationalState, draw
 
 __all__ = ["GibbsRows", "Hybrid", "Stochastic", "Structured"]
 
@@ -123,7 +124,7 @@ class ByPasses(ByRows):
 class Structured(ByPasses):
     """`structured`: q obeys the count laws."""
 
-    state_type = structured.StructuredState
+    state_type = VariationalState
 
     def _layout(self) -> Layout:
         return structured_rows.layout(self.model)
@@ -136,25 +137,23 @@ class Structured(ByPasses):
         """Return a state at the prior."""
         return self.drawn(rng, structured.at_prior(self.model, rows, self._guess(rng, rows)), rows)
 
-    def drawn(
-        self, rng: np.random.Generator, q: structured.StructuredState, rows: ChainRows
-    ) -> Drawn:
+    def drawn(self, rng: np.random.Generator, q: VariationalState, rows: ChainRows) -> Drawn:
         """Return q with a draw of it."""
         tally = structured.drawn_rows(_seed(rng), q, self.model, rows)
-        return Drawn(q, structured.draw(rng, q, self.model, tally))
+        return Drawn(q, draw(rng, q, self.model, tally))
 
     def sweep(
         self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
     ) -> tuple[Drawn, float, Tally]:
         """Make one pass over everything, and draw from q."""
         q, tally = structured.update(_seed(rng), state.q, self.model, rows)
-        return Drawn(q, structured.draw(rng, q, self.model, tally)), float(q.bound), tally
+        return Drawn(q, draw(rng, q, self.model, tally)), float(q.bound), tally
 
 
 class Hybrid(ByPasses):
     """`hybrid`: the paper's variational method."""
 
-    state_type = hybrid.HybridState
+    state_type = VariationalState
 
     def _layout(self) -> Layout:
         return hybrid_rows.layout(self.model.n_features)
@@ -168,7 +167,7 @@ class Hybrid(ByPasses):
         guess = self._guess(rng, rows)
         return self.drawn(rng, hybrid.from_features(rng, self.model, rows, guess), rows)
 
-    def drawn(self, rng: np.random.Generator, q: hybrid.HybridState, rows: ChainRows) -> Drawn:
+    def drawn(self, rng: np.random.Generator, q: VariationalState, rows: ChainRows) -> Drawn:
         """Return q with a draw of it."""
         hybrid.drawn_rows(hybrid.draw_seed(rng), self.model, rows)
         return Drawn(q, hybrid.draw(rng, q, self.model))
@@ -187,7 +186,7 @@ class Stochastic(ByPasses):
     An iteration is a pass over the data until q is at rest, and only a draw from then on.
     """
 
-    state_type = stochastic.StochasticState
+    state_type = StochasticState
 
     def _layout(self) -> Layout:
         return structured_rows.layout(self.model)
@@ -201,11 +200,11 @@ class Stochastic(ByPasses):
         return self.drawn(rng, stochastic.resting(rng, self.model, rows), rows)[0]
 
     def drawn(
-        self, rng: np.random.Generator, q: stochastic.StochasticState, rows: ChainRows
+        self, rng: np.random.Generator, q: StochasticState, rows: ChainRows
     ) -> tuple[Drawn, Tally]:
         """Return q with a draw of it, and the tally of its rows."""
         q, tally = stochastic.drawn_rows(rng, _seed(rng), q, self.model, rows)
-        return Drawn(q, stochastic.draw(rng, q, self.model, tally)), tally
+        return Drawn(q, draw(rng, q, self.model, tally)), tally
 
     def sweep(
         self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows

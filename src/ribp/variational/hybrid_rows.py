@@ -25,16 +25,16 @@ from ribp.rows.store import Done, Layout, Order, Packed, RowGroup, Work
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.mean_field import MeanFieldPrior, all_sums, sweep_rows
 
-__all__ = ["Begin", "Begun", "Draw", "Improve", "Improved", "layout"]
+__all__ = ["Begin", "Begun", "DrawRows", "Improve", "Improved", "layout"]
 
 
 def layout(n_features: int) -> Layout:
-    """Return the table of what rows have: nu and gamma."""
+    """Return the layout of the table of nu and gamma."""
     return Layout(2 * n_features + 1, "float64", n_features)
 
 
 class Improved(NamedTuple):
-    """What rows tell after a pass."""
+    """What a pass returns."""
 
     sums: RowSums
     law_counts: FloatArray
@@ -46,7 +46,7 @@ class Improved(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """What rows tell where they begin."""
+    """What `Begin` returns."""
 
     sums: RowSums
     tally: Tally
@@ -61,15 +61,15 @@ class Begin(Order):
     sweep: Sweep | None = None
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows; they tell where they have `Begun`."""
+        """Return the work on a group of rows, whose value is a `Begun`."""
         to_rows = None if self.sweep is None else self.sweep.prepared()
 
         def work(group: RowGroup, n_threads: int) -> Done:
             nu, gamma = _split(group.table)
             if to_rows is not None:
-                found = to_rows(group, n_threads).table
-                assert found is not None
-                nu = unpack_rows(found, nu.shape[1]).astype(np.float64)
+                packed = to_rows(group, n_threads).table
+                assert packed is not None
+                nu = unpack_rows(packed, nu.shape[1]).astype(np.float64)
             rows = nu.astype(np.int8)
             tally = Tally.of(rows, group.law_of_row, self.n_laws)
             begun = Begun(all_sums(self.likelihood, group.data, nu), tally)
@@ -90,7 +90,7 @@ class Improve(Order):
     """Of the draw of Z."""
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows; they tell what they have `Improved`."""
+        """Return the work on a group of rows, whose value is an `Improved`."""
 
         def work(group: RowGroup, n_threads: int) -> Done:
             first, data, law_of_row, table = group
@@ -110,7 +110,7 @@ class Improve(Order):
 
 
 @dataclass(frozen=True, eq=False)
-class Draw(Order):
+class DrawRows(Order):
     """The order to draw Z."""
 
     seed: np.uint64
@@ -127,7 +127,7 @@ class Draw(Order):
         return False
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows; they tell the `Tally` of Z."""
+        """Return the work on a group of rows, whose value is the `Tally` of Z."""
 
         def work(group: RowGroup, n_threads: int) -> Done:
             nu, _ = _split(group.table)
