@@ -28,7 +28,7 @@ from ribp.mcmc import gibbs
 from ribp.model import Model
 from ribp.rng import kernel_seed
 from ribp.search import capacity, starts
-from ribp.testing.recovery import alike, f1
+from ribp.testing.recovery import f1, n_recovered
 from ribp.threads import one_blas_thread
 
 
@@ -137,7 +137,7 @@ def _run(case: Case, seed: int, n_sweeps: int, schedule: starts.Schedule) -> Fou
         at_truth = starts.from_rows(rng, model, data, truth)
         kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
     on = rows > 0.5
-    same = 0 if case.components is None else alike(features[on.any(axis=0)], case.components)
+    same = 0 if case.components is None else n_recovered(features[on.any(axis=0)], case.components)
     return Found(
         f1(on, case.rows), same, int(on.any(axis=0).sum()), log_joint, truth_log_joint,
         f1(kept > 0.5, case.rows), seconds,

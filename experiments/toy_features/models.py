@@ -28,7 +28,7 @@ from ribp.mcmc import gibbs
 from ribp.model import Model
 from ribp.rng import kernel_seed
 from ribp.search import capacity, starts
-from ribp.testing.recovery import alike, f1
+from ribp.testing.recovery import f1, n_recovered
 from ribp.threads import one_blas_thread
 
 
@@ -57,7 +57,7 @@ def scores(fit: Fit, toy: Toy) -> dict[str, Any]:
     single = truth == 1
     return {
         "f1": f1(on, toy.rows),
-        "alike": alike(fit.components, toy.components),
+        "alike": n_recovered(fit.components, toy.components),
         "features": int(on.any(axis=0).sum()),
         "rows with the right count": float((ones == truth).mean()),
         "single rows left empty": float((ones[single] == 0).mean()),

@@ -99,7 +99,7 @@ def structured(
 ) -> FloatArray:  # fmt: skip
     """Return E[z] under the structured q."""
     laws = log_f - log_esp(theta)
-    known = structured_rows.Given(LinearGaussian(), factor, given.noise_scale, theta, laws)
+    known = structured_rows.GlobalFactors(LinearGaussian(), factor, given.noise_scale, theta, laws)
     width = int(np.flatnonzero(np.isfinite(log_f[0])).max()) + 1
     lam, g = np.tile(theta, (len(which), 1)), laws[which, :width]
     for _ in range(PASSES):

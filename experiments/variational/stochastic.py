@@ -44,8 +44,8 @@ from ribp.model import Model
 from ribp.rows.local import LocalRows, in_memory
 from ribp.threads import one_blas_thread
 from ribp.variational import stochastic, structured, structured_rows
-from ribp.variational.stochastic import DEFAULT, StochasticState
-from ribp.variational.structured import StructuredState
+from ribp.variational.state import StochasticState, VariationalState
+from ribp.variational.stochastic import DEFAULT
 
 LAW, NOISE = "uniform(1, 2)", 2.0
 PARTS = (
@@ -251,7 +251,7 @@ def on_sample(case: Case, state: StochasticState) -> float:
     return stochastic.estimated_bound(state, case.model, case.table, case.sample, POWERS)
 
 
-def points(state: StructuredState) -> dict[str, Any]:
+def points(state: VariationalState) -> dict[str, Any]:
     """Return all of a state but its rows."""
     names = ("features", "parameters", "log_odds", "mass", "concentration", "law_counts")
     return {name: getattr(state, name) for name in names}

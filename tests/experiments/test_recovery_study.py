@@ -6,7 +6,7 @@ import pytest
 from experiments.recovery import run
 from experiments.recovery.cases import NAMES, load
 from ribp.search.starts import Schedule
-from ribp.testing.recovery import alike, f1
+from ribp.testing.recovery import f1, n_recovered
 
 pytestmark = pytest.mark.jit
 
@@ -25,8 +25,8 @@ def test_scores():
     assert f1(truth[:, ::-1].astype(bool), truth) == 1.0
     assert f1(np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0]], bool), truth) == pytest.approx(2 / 3)
     features = np.array([[1.0, 0, 0, 2], [0, 1, 0, 0]])
-    assert alike(-features[::-1], features) == 2
-    assert alike(np.array([[0.0, 0, 1, 0], [0, 1, 0, 0]]), features) == 1
+    assert n_recovered(-features[::-1], features) == 2
+    assert n_recovered(np.array([[0.0, 0, 1, 0], [0, 1, 0, 0]]), features) == 1
 
 
 def test_a_quick_run():
@@ -38,7 +38,7 @@ def test_a_quick_run():
 
 def test_scores_of_nothing_and_of_constants():
     truth = np.array([[1.0, 2, 3], [3, 2, 2]])
-    assert alike(np.zeros((0, 3)), truth) == 0
-    assert alike(np.ones((2, 3)), truth) == 0
+    assert n_recovered(np.zeros((0, 3)), truth) == 0
+    assert n_recovered(np.ones((2, 3)), truth) == 0
     assert f1(np.zeros((4, 0)), np.ones((4, 2))) == 0.0
     assert f1(np.zeros((4, 1)), np.zeros((4, 2))) == 0.0

@@ -8,16 +8,16 @@ from scipy.special import entr
 from ribp.recording import unpack_rows
 from ribp.rows.local import in_memory
 from ribp.variational import hybrid, hybrid_rows
-from ribp.variational.hybrid import HybridState
 from ribp.variational.mean_field import all_sums, count_prior, data_bound
-from ribp.variational.point_weights import Weights, expected_log_probs, log_prior
+from ribp.variational.point_weights import PointWeights, expected_log_probs, log_prior
+from ribp.variational.state import VariationalState
 from tests.helpers.structured_cases import table
 
 
 class Whole(NamedTuple):
     """All of q, that of the rows included."""
 
-    q: HybridState
+    q: VariationalState
     nu: np.ndarray
     gamma: np.ndarray
 
@@ -86,4 +86,4 @@ def bound(state, model, data):
     value += float(entr(nu).sum() + entr(1.0 - nu).sum())
     value += hybrid.law_terms(model.counts, q.law_counts, log_f)
     value += data_bound(likelihood, all_sums(likelihood, data, nu), q.features, q.parameters)
-    return value + log_prior(model, Weights(q.log_odds, q.mass, q.concentration))
+    return value + log_prior(model, PointWeights(q.log_odds, q.mass, q.concentration))

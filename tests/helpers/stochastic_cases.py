@@ -4,6 +4,7 @@ import numpy as np
 
 from ribp.recording import unpack_rows
 from ribp.variational import stochastic
+from ribp.variational.state import draw as draw_state
 from tests.helpers.structured_cases import loaded
 
 
@@ -17,7 +18,7 @@ def begun(first, model, data, some=None):
 def draw(rng, seed, state, model, rows):
     """Return a draw of a state, with its rows."""
     state, tally = stochastic.drawn_rows(rng, np.uint64(seed), state, model, rows)
-    drawn = stochastic.draw(rng, state, model, tally)
+    drawn = draw_state(rng, state, model, tally)
     z = unpack_rows(rows.packed() if state.at_rest else state.z, model.n_features)
     np.testing.assert_array_equal(tally.sizes, z.sum(axis=0))
     return drawn._replace(rows=z)

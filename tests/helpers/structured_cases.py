@@ -8,20 +8,21 @@ from ribp.likelihoods import LinearGaussian
 from ribp.recording import unpack_rows
 from ribp.rows.local import in_memory as memory_store
 from ribp.variational import structured, structured_rows
-from ribp.variational.structured import StructuredState
+from ribp.variational.state import VariationalState
+from ribp.variational.state import draw as draw_state
 from tests.helpers.store_cases import FEATURES, ROWS, data_of, simulated
 
 CASES = {
     "complete": (LinearGaussian(), 0.0),
     "background, missing": (LinearGaussian(background=True), 0.2),
-    "alike": (LinearGaussian(shared=True, background=True), 0.0),
+    "duplicates": (LinearGaussian(shared=True, background=True), 0.0),
 }
 
 
 class Whole(NamedTuple):
     """All of q, that of the rows included."""
 
-    q: StructuredState
+    q: VariationalState
     row_log_odds: np.ndarray
     count_terms: np.ndarray
 
@@ -74,7 +75,7 @@ def bound(state, model, data):
 def swept(state, model, data):
     """Return a whole state after a pass over its rows only, and their totals."""
     rows = loaded(state, model, data)
-    order = structured_rows.Pass(structured.given(state.q, model), np.uint64(0), 0)
+    order = structured_rows.Pass(structured.global_factors(state.q, model), np.uint64(0), 0)
     totals = rows.do(order).totals
     return whole(state.q, model, rows), totals
 
@@ -83,14 +84,14 @@ def draw(rng, state, model, data, seed=0):
     """Return a draw of a whole state, with its rows."""
     rows = loaded(state, model, data)
     tally = structured.drawn_rows(np.uint64(seed), state.q, model, rows)
-    drawn = structured.draw(rng, state.q, model, tally)
+    drawn = draw_state(rng, state.q, model, tally)
     return drawn._replace(rows=unpack_rows(rows.packed(), model.n_features))
 
 
 def case(name):
     """Return a model, a whole state, and data with NaN where missing."""
     likelihood, share = CASES[name]
-    model, drawn, values = simulated(likelihood, share, 2.0 if name == "alike" else None)
+    model, drawn, values = simulated(likelihood, share, 2.0 if name == "duplicates" else None)
     guess = likelihood.first_guess(data_of(values), FEATURES)
     state = drawn._replace(parameters=guess)
     return model, from_rows(model, data_of(values), drawn.rows, state), values
@@ -99,7 +100,7 @@ def case(name):
 def at_prior(name):
     """Return a model, a whole state at the prior, and data."""
     likelihood, share = CASES[name]
-    model, drawn, values = simulated(likelihood, share, 2.0 if name == "alike" else None)
+    model, drawn, values = simulated(likelihood, share, 2.0 if name == "duplicates" else None)
     data = data_of(values)
     rows, guess = rows_of(model, data), likelihood.first_guess(data, FEATURES)
     q = structured.at_prior(model, rows, drawn._replace(parameters=guess))
@@ -121,7 +122,7 @@ def with_store(name, store_of, n_updates=3):
     q, rng, found = state.q, np.random.default_rng(3), []
     for number in range(n_updates):
         q, tally = structured.update(np.uint64(number), q, model, rows)
-        drawn = structured.draw(rng, q, model, tally)
+        drawn = draw_state(rng, q, model, tally)
         found.append((q.bound, drawn._replace(rows=rows.packed())))
     assert table(rows).shape == (ROWS, structured_rows.layout(model).width)
     return whole(q, model, rows), found

@@ -8,7 +8,10 @@ from ribp.counts.tables import prior_log_probs
 from ribp.likelihoods import GaussianParameters, LinearGaussian, PoissonCounts, PoissonParameters
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.model import Model, State
-from ribp.posterior.draws import draws
+from ribp.posterior.align import align
+from ribp.posterior.draws import aligned_draws
+from ribp.posterior.modes import modes
+from ribp.posterior.stored_draws import stored_draws
 from ribp.results import build
 from ribp.rng import kernel_seed
 from tests.helpers.result_cases import law_of_row, recorded, settings_of
@@ -101,6 +104,12 @@ def tree_of(chains, model, values, thin=1):
     )  # fmt: skip
     found = [recorded(model, *one, thin=thin) for one in zip(chains, values, strict=True)]
     return build(found, settings, law_of_row=law_of_row(model))
+
+
+def draws(tree, likelihood, counts, mode=0, max_draws=None):
+    """Return the draws of the chains of one mode, aligned."""
+    alignment = align(stored_draws(tree), modes(tree)[mode].chains)
+    return aligned_draws(tree, likelihood, counts, alignment, max_draws)
 
 
 def pool_of(chains, model):

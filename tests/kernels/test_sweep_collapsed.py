@@ -67,7 +67,7 @@ def taken_out(rows, n, seen=ALL):
     z = rows[n].copy()
     if seen.size:
         part = np.empty_like(gram)
-        assert kernel.seen_gram(seen, mean, gram, part) == seen.sum()
+        assert kernel.observed_gram(seen, mean, gram, part) == seen.sum()
         gram = gram if seen.all() else part
     q, e, d, squares = kernel.take_out(DATA[n], seen, z, cov, mean, gram, work, residual)
     return z, q, e, work, (cov, gram, work, d, squares)
@@ -93,8 +93,7 @@ def test_taking_a_row_out(n, seen):
             assert q == pytest.approx(z @ cov @ z, abs=1e-12)
             assert e == pytest.approx(((DATA[n, here] - mean @ z) ** 2).sum(), abs=1e-12)
             sign = -1 if z[i] else 1
-            q, e = kernel.switched(i, sign, q, e, work)
-            kernel.switch(i, sign, z, *switching)
+            q, e = kernel.switch(i, sign, z, q, e, *switching)
 
 
 WHICH = np.array([0, 1, 2])
@@ -129,8 +128,7 @@ def relocated(matrices, posterior, choose):
             continue
         for i, chance in zip(on, choose(on), strict=True):
             z, q, e, work, switching = taken_out(rows, 0)
-            q, e = kernel.switched(i, -1, q, e, work)
-            kernel.switch(i, -1, z, *switching)
+            q, e = kernel.switch(i, -1, z, q, e, *switching)
             weights = np.empty(FEATURES)
             kernel.relocation_log_weights(z, q, e, work, THETA, D, weights)
             for j, p in enumerate(np.exp(weights - logsumexp(weights))):

@@ -116,7 +116,7 @@ class Pieces:
 
     def __init__(self, row):
         features, counts = row.lam.size, row.h.size
-        self.row, self.ends = row, kernel._ends(row.h)
+        self.row, self.ends = row, (kernel.smallest_count(row.h), kernel.largest_count(row.h))
         self.lam = row.lam.copy()
         self.fixed = row.linear - 0.5 * np.diag(row.gram) + row.theta
         self.u = self.fixed - self.lam

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ribp.posterior.align import align, match
-from ribp.posterior.modes import ALIKE, agreement, modes
-from ribp.posterior.stored_draws import kept
+from ribp.posterior.modes import SAME_MODE, agreement, modes
+from ribp.posterior.stored_draws import stored_draws
 from ribp.recording import pack_rows, unpack_rows
 from tests.helpers.trees import (
     FEATURES,
@@ -35,7 +35,7 @@ def by_popularity(chains):
 
 def aligned(chains, model, values=None, **options):
     values = log_joints(chains) if values is None else values
-    return align(kept(tree_of(chains, model, values)), **options)
+    return align(stored_draws(tree_of(chains, model, values)), **options)
 
 
 @given(rows=st.integers(1, 9), features=st.integers(1, 20), seed=st.integers(0, 99))
@@ -133,7 +133,7 @@ def test_another_mode_is_told_apart(change):
     assert first.chains == (2, 0)
     assert second.chains == (1,)
     assert first.agreement == 1.0
-    assert second.agreement < ALIKE
+    assert second.agreement < SAME_MODE
     assert first.log_joint == pytest.approx(11.0, abs=0.5)
     assert second.log_joint == pytest.approx(3.0, abs=0.8)
 

@@ -148,7 +148,7 @@ def test_new_rows_of_a_buffet_are_coins():
 
 
 def test_a_law_that_does_not_exist():
-    with pytest.raises(InputError, match="which must be below 1"):
+    with pytest.raises(InputError, match="law_of_row must be below 1"):
         new_rows(np.random.default_rng(0), pool(GAUSSIAN), GAUSSIAN.likelihood, [0, 1])
 
 

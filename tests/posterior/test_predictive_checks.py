@@ -8,7 +8,7 @@ from scipy import stats
 
 from ribp.likelihoods.data import Data, complete, with_missing
 from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
-from ribp.posterior.residuals import Seen, residuals, seen
+from ribp.posterior.residuals import CheckedColumns, checked_columns, residuals
 from ribp.testing.goodness import holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
 
@@ -28,7 +28,7 @@ def test_p_values_of_noise_are_not_too_small():
     def p_values(n, seed, scale=1.0):
         rng = np.random.default_rng(seed)
         observed = rng.random((60, 8)) < 0.9
-        at = Seen(np.zeros((60, 8)), observed, np.ones(8, bool))
+        at = CheckedColumns(np.zeros((60, 8)), observed, np.ones(8, bool))
         found = {name: [] for name in NOISE}
         for number in range(n):
             if number % 20 == 0:  # it has an error of its own
@@ -57,7 +57,7 @@ def test_gaussian_residuals_are_in_units_of_the_noise():
     noise = rng.standard_normal((ROWS, DIMS))
     mean = found.unpacked(3) @ given.features + given.background
     data = complete(mean + given.noise_scale * noise)
-    e = residuals(rng, found, 3, GAUSSIAN.likelihood, seen(data))
+    e = residuals(rng, found, 3, GAUSSIAN.likelihood, checked_columns(data))
     np.testing.assert_allclose(e, noise, atol=1e-9)
 
 
@@ -68,7 +68,11 @@ def test_residuals_of_counts_are_normal():
         rng, e = np.random.default_rng(seed), []
         for s in np.arange(n) % len(found.parameters):
             values = POISSON.likelihood.draw_data(rng, found.unpacked(s), found.parameters[s])
-            e.append(residuals(rng, found, s, POISSON.likelihood, seen(complete(values))).ravel())
+            e.append(
+                residuals(
+                    rng, found, s, POISSON.likelihood, checked_columns(complete(values))
+                ).ravel()
+            )
         return [stats.kstest(scale * np.concatenate(e), "norm").pvalue]
 
     assert holds(p_values, replicates(20))
@@ -76,7 +80,7 @@ def test_residuals_of_counts_are_normal():
     far = complete(np.where(np.arange(DIMS) < 1, 10_000.0, np.ones((ROWS, DIMS))))
     far.values[0] += 1.0
     rng = np.random.default_rng(1)
-    assert np.isfinite(residuals(rng, found, 0, POISSON.likelihood, seen(far))).all()
+    assert np.isfinite(residuals(rng, found, 0, POISSON.likelihood, checked_columns(far))).all()
 
 
 CHANGES = {
@@ -99,7 +103,7 @@ def test_every_check_catches_its_fault(name):
     rng = np.random.default_rng(2)
     e, z, a = rng.normal(size=(160, 8)), rng.random((160, 4)) < 0.4, rng.normal(size=(4, 8))
     z = z.astype(np.int8)
-    at = Seen(np.zeros(e.shape), np.ones(e.shape, bool), np.ones(8, bool))
+    at = CheckedColumns(np.zeros(e.shape), np.ones(e.shape, bool), np.ones(8, bool))
     found = _check(CHANGES[name](e, z, a, rng), z, a, at, _eigenvalues_of_noise(rng, at))[name]
     p = np.atleast_1d(found.p_value)
     assert p.size * p.min() < 0.001

@@ -10,12 +10,11 @@ from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.data import Data, complete
 from ribp.model import Model
 from ribp.posterior.diagnostics import converged, diagnose
-from ribp.posterior.draws import draws
 from ribp.posterior.modes import modes
 from ribp.posterior.predict import decode, held_out_entries, impute
 from ribp.posterior.summary import summary
 from ribp.search.starts import best_start, from_rows
-from tests.helpers.trees import run, shuffled, tree_of
+from tests.helpers.trees import draws, run, shuffled, tree_of
 
 pytestmark = pytest.mark.jit
 

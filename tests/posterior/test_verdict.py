@@ -12,16 +12,16 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.validation import as_data
 from ribp.model import Model
+from ribp.posterior.held_out import Score
 from ribp.posterior.judgement import Judgement
 from ribp.posterior.predictive_checks import NOISE, Checked
 from ribp.posterior.verdict import misfits, verdict
-from ribp.posterior.worth import Gain
 from ribp.results import Result
 from tests.helpers.clear_features import clear_features
 from tests.helpers.short_searches import shorten
 
 FINE = {name: Checked(1.0, size, 0) for name, size in NOISE.items()}
-GOOD = Judgement(40, 100, FINE, Gain(500, 0.5, 0.1))
+GOOD = Judgement(40, 100, FINE, Score(500, 0.5, 0.1))
 SHORT = {"n_chains": 2, "n_warmup": 60, "n_draws": 60, "progress": False, "n_jobs": 1}
 
 
@@ -71,7 +71,7 @@ def test_worth():
         (0.5, 0.1, "good"), (0.5, 0.3, "careful"), (0.005, 0.001, "careful"),
         (-0.1, 0.2, "careful"), (-0.5, 0.1, "bad"),
     ]:  # fmt: skip
-        assert said(GOOD._replace(gain=Gain(50, mean, error))).worth.level == level
+        assert said(GOOD._replace(gain=Score(50, mean, error))).worth.level == level
     assert said(GOOD._replace(gain=None)).worth.level == "careful"
 
 

@@ -10,10 +10,9 @@ from scipy.special import log_softmax
 
 from ribp.likelihoods import LinearGaussian, PoissonCounts
 from ribp.likelihoods.data import Data, complete, with_missing
-from ribp.posterior.new_rows import laws_given
-from ribp.posterior.redrawn_rows import redrawn_rows
-from ribp.posterior.residuals import seen
-from ribp.posterior.worth import _chosen, gain, gain_of
+from ribp.posterior.new_rows import row_prior
+from ribp.posterior.residuals import checked_columns
+from ribp.posterior.worth import _chosen, gain, gain_of, redrawn_rows
 from ribp.recording import pack_rows
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, buffet_chains, in_units, pool, pool_of, truth_of
@@ -25,7 +24,7 @@ POISSON = MODELS["counts"]
 def test_columns_alone_are_student_laws_of_the_other_entries():
     x = np.random.default_rng(0).normal(5.0, 2.0, (7, 2))
     x[3, 1] = np.nan
-    at = seen(with_missing(x))
+    at = checked_columns(with_missing(x))
     found = LinearGaussian().left_out_log_density(at.values, at.observed)
     for n, d in np.argwhere(~np.isnan(x)):
         others = np.delete(x[:, d], n)
@@ -88,7 +87,7 @@ def test_rows_are_drawn_from_their_law(kind):
         parameters=[given], log_odds=found.log_odds[:1] * 0.2, count_log_probs=laws[None, None]
     )
     every = np.array(list(itertools.product([0, 1], repeat=size)), np.int8)
-    prior, _ = laws_given(one.log_odds[0], one.count_log_probs[0], np.zeros(1, np.int64))
+    prior, _ = row_prior(one.log_odds[0], one.count_log_probs[0], np.zeros(1, np.int64))
     mean = (every @ given.features + given.background)[:, 1:]
     if kind == "poisson":
         weight = stats.poisson.logpmf(x[0, 1:], mean).sum(axis=1)

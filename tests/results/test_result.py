@@ -79,7 +79,7 @@ def test_display(name, n_warnings):
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 80
     assert "6 rows x 3 dims" in lines[0]
-    assert "3 chains x 7, features of 4 kept" in lines[1]
+    assert "3 chains x 7, features of 4 stored" in lines[1]
     assert ("interrupted" in lines[1]) == (n_warnings > 0)
     used = result.tree["posterior"]["active_features"].to_numpy()
     assert f"{np.median(used):g} ({used.min()} to {used.max()})" in lines[2]

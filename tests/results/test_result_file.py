@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ribp.errors import InputError, Notice, StorageError
 from ribp.results import load, save
 from ribp.results.result_file import _in_memory
-from ribp.results.schema import problem
+from ribp.results.schema import SCHEMA_VERSION, problem
 from ribp.testing.goodness import replicates
 from tests.helpers import ROOT
 from tests.helpers.result_cases import DIMS, MODELS, ROWS, prior_tree
@@ -213,10 +213,11 @@ def test_truncated_files(saved, content):
     refused(saved, "is cut off: its end is missing")
 
 
-def test_newer_and_impossible_schemas(saved):
+def test_newer_older_and_impossible_schemas(saved):
     for version, words in (
-        (3, "was written by a newer ribp (schema 3); this one reads 2. Upgrade"),
-        (1, "was written by an older ribp (schema 1); this one reads 2. Fit again"),
+        (SCHEMA_VERSION + 1, "was written by a newer ribp (schema 4); this one reads 3. Upgrade"),
+        (SCHEMA_VERSION - 1, "was written by an older ribp (schema 2); this one reads 3. Fit"),
+        (1, "was written by an older ribp (schema 1); this one reads 3. Fit again"),
         (0, "schema_version is not a whole number"),
         ("1", "schema_version is not a whole number"),
         ([1, 1], "schema_version is not a whole number"),

@@ -77,7 +77,7 @@ def test_groups_change_nothing_but_rounding(monkeypatch):
     """The totals of groups are those of all rows, added in another order."""
 
     def updated(apart=0.0):
-        model, first, data = at_prior("alike")
+        model, first, data = at_prior("duplicates")
         state = first._replace(row_log_odds=first.row_log_odds.copy())
         state.row_log_odds[4096:] += apart
         for _ in range(3):

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ribp.testing.recovery import alike, correlations, f1, feature_f1
+from ribp.testing.recovery import correlations, f1, feature_f1, n_recovered
 
 
 def by_all_matchings(found, truth):
@@ -46,8 +46,8 @@ def test_components_are_alike_up_to_sign_and_scale():
     rng = np.random.default_rng(1)
     truth = rng.normal(size=(4, 30))
     found = np.vstack([-2.0 * truth[2] + 5.0, truth[0], np.ones(30)])
-    assert alike(found, truth) == 2
+    assert n_recovered(found, truth) == 2
     expected = np.corrcoef(np.vstack([found[:2], truth]))[:2, 2:]
     np.testing.assert_allclose(correlations(found[:2], truth), expected)
     assert (correlations(found, truth)[2] == 0.0).all()
-    assert alike(np.zeros((0, 30)), truth) == 0
+    assert n_recovered(np.zeros((0, 30)), truth) == 0

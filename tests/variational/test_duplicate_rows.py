@@ -1,11 +1,11 @@
-"""Rows that are alike: found by their numbers, or by their bytes if numbers mislead."""
+"""Duplicate rows: found by their numbers, or by their bytes if numbers mislead."""
 
 import numpy as np
 import pytest
 
 from ribp.likelihoods.data import Data, complete
 from ribp.variational import duplicate_rows as module
-from ribp.variational.duplicate_rows import alike
+from ribp.variational.duplicate_rows import unique_rows
 
 
 def values():
@@ -27,7 +27,7 @@ def _keys(request, monkeypatch):
 
 @pytest.mark.usefixtures("_keys")
 def test_kinds_are_in_order():
-    found = alike(complete(values()), WHICH)
+    found = unique_rows(complete(values()), WHICH)
     assert found.first.tolist() == [0, 1, 3, 4, 6]
     assert found.kind.tolist() == [0, 1, 0, 2, 3, 1, 4]
     assert found.number.tolist() == [2, 2, 1, 1, 1]
@@ -39,12 +39,12 @@ def test_kinds_are_in_order():
 def test_what_was_observed_matters():
     observed = np.ones((7, 3), bool)
     observed[2, 0] = False
-    assert alike(Data(values(), observed), WHICH).first.tolist() == [0, 1, 2, 3, 4, 6]
+    assert unique_rows(Data(values(), observed), WHICH).first.tolist() == [0, 1, 2, 3, 4, 6]
 
 
 def test_rows_that_all_differ_are_not_copied_back():
     data = np.arange(6.0).reshape(3, 2)
-    found = alike(complete(data), np.zeros(3, np.int64))
+    found = unique_rows(complete(data), np.zeros(3, np.int64))
     assert found.all_differ
     assert found.spread(data) is data
     assert found.firsts(data) is not data
@@ -57,6 +57,6 @@ def test_numbers_of_zeros_and_ones_differ(monkeypatch):
     rows = ((np.arange(2**10)[:, None] >> np.arange(10)) & 1).astype(np.float64)
     keys = module._keys(complete(rows), np.zeros(len(rows), np.int64))
     assert np.unique(keys).size == len(rows)
-    assert alike(complete(rows), np.zeros(len(rows), np.int64)).all_differ
-    twice = alike(complete(np.vstack([rows, rows])), np.zeros(2 * len(rows), np.int64))
+    assert unique_rows(complete(rows), np.zeros(len(rows), np.int64)).all_differ
+    twice = unique_rows(complete(np.vstack([rows, rows])), np.zeros(2 * len(rows), np.int64))
     np.testing.assert_array_equal(twice.first, np.arange(len(rows)))

@@ -106,7 +106,7 @@ def test_row_terms(kind, few, monkeypatch):
     monkeypatch.setattr(part, "_FEW", few)  # columns are added up, or missing ones subtracted
     case = Case(1, **kind)
     noise = case.parameters.noise_scale
-    given = part.columns(case.factor, noise, case.data.complete)
+    given = part.column_terms(case.factor, noise, case.data.complete)
     terms = part.row_terms(case.data, given, kind["background"])
     expected = case.each_log_likelihood(case.factor, noise)
     z = all_rows(FEATURES).astype(float)
@@ -170,8 +170,8 @@ def test_divergence_of_features():
 def test_the_best_features_are_the_best(kind):
     case = Case(4, **kind)
     rng = np.random.default_rng(4)
-    noise, t = case.parameters.noise_scale, case.deviations
-    best = part.update_features(case.sums(), case.factor, noise, t, full=True)
+    t = case.deviations
+    best = part.update_features(case.sums(), case.factor, t, full=True)
     highest = case.bound(best)
     assert highest > case.bound()
     for _ in range(20):
@@ -184,11 +184,11 @@ def test_the_best_features_are_the_best(kind):
 
 
 def independent_pass(case, factor, twin=False):
-    noise, t = case.parameters.noise_scale, case.deviations
+    t = case.deviations
     sums = case.sums()
     if twin:  # forgets that features overlap
         sums = sums._replace(pairs=sums.pairs * np.eye(sums.pairs.shape[1]))
-    return part.update_features(sums, factor, noise, t, full=False)
+    return part.update_features(sums, factor, t, full=False)
 
 
 @every_kind
@@ -211,8 +211,8 @@ def test_independent_features_find_the_best_means():
     factor = case.factor
     for _ in range(3000):
         factor = independent_pass(case, factor)
-    noise, t = case.parameters.noise_scale, case.deviations
-    best = part.update_features(case.sums(), case.factor, noise, t, full=True)
+    t = case.deviations
+    best = part.update_features(case.sums(), case.factor, t, full=True)
     np.testing.assert_allclose(factor.mean, best.mean, atol=1e-8)
 
 

@@ -220,10 +220,10 @@ def steps(state, model, data, spoil=None):
     yield Whole(q, nu, gamma)
     sums, scales = mean_field.all_sums(likelihood, data, nu), q.parameters
     t = likelihood.deviations(len(sums.products), scales)
-    features = update_features(sums, q.features, scales.noise_scale, t, full=False)
+    features = update_features(sums, q.features, t, full=False)
     if spoil == "pairs forgotten":
         apart = sums._replace(pairs=sums.pairs * np.eye(sums.pairs.shape[-1]))
-        features = update_features(apart, q.features, scales.noise_scale, t, full=False)
+        features = update_features(apart, q.features, t, full=False)
     q = q._replace(features=features)
     yield Whole(q, nu, gamma)
     q = q._replace(parameters=update_scales(likelihood, sums, features, scales))

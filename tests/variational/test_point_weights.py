@@ -13,7 +13,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import point_weights as part
-from ribp.variational.point_weights import Weights
+from ribp.variational.point_weights import PointWeights
 from ribp.weights.density import row_gradient, row_log_density
 from tests.helpers.marks import every_prior
 from tests.helpers.small_posteriors import padded_base
@@ -29,7 +29,7 @@ def case(seed, name, mass=None, concentration=None):
     row_law = ribp.RestrictedBernoulli(rng.normal(0, 2, FEATURES), "uniform(0, 3)")
     rows = row_law.sample(rng, 120)  # averages of four: expected numbers are not whole
     histogram = np.bincount(rows.sum(axis=1), minlength=FEATURES + 1) / 4
-    start = Weights(rng.normal(0, 3, FEATURES), mass or 1.5, concentration or 0.8)
+    start = PointWeights(rng.normal(0, 3, FEATURES), mass or 1.5, concentration or 0.8)
     return model, start, rows.sum(axis=0) / 4, histogram
 
 

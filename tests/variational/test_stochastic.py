@@ -137,7 +137,7 @@ def test_sums_of_batches_are_unbiased():
     """Over one round without overlap the batches' sums add up to those of all rows."""
     case, first = case_of()
     state = begun(first, case.model, case.data)
-    given = stochastic._given(state, case.model)
+    given = structured.global_factors(state, case.model)
 
     def totals(at):
         data = case.data.rows(at)
@@ -181,10 +181,10 @@ def test_a_pass_shows_every_row_once():
 
 
 def as_structured(state):
-    """Return all of a state that a `StructuredState` has."""
-    names = [name for name in structured.StructuredState._fields if name != "bound"]
+    """Return all of a state that a `VariationalState` has."""
+    names = [name for name in structured.VariationalState._fields if name != "bound"]
     found = {name: getattr(state, name) for name in names}
-    return structured.StructuredState(**found, bound=0.0)
+    return structured.VariationalState(**found, bound=0.0)
 
 
 def test_the_bound_of_a_pass_is_exact(monkeypatch):
@@ -217,7 +217,7 @@ def test_rows_of_a_pass_are_drawn_from_their_q():
     state = begun(first, model, data)
     everyone, rows = np.arange(12), rows_of(model, data)
     swept = stochastic._fresh_rows(
-        stochastic._given(state, model), model, data, everyone, BatchPlan().powers, 1
+        structured.global_factors(state, model), model, data, everyone, BatchPlan().powers, 1
     )
     possible = np.array([law.restricted_log_probs(0, 3) > -np.inf for law in model.counts.laws])
     doubtful = np.argwhere(np.abs(swept.means - 0.5) < 0.4)

@@ -22,6 +22,7 @@ from ribp.testing.goodness import (
     replicates,
 )
 from ribp.variational import features, point_weights, structured
+from ribp.variational.state import weights_of
 from tests.helpers import small_posteriors as small
 from tests.helpers.structured_cases import bound, draw, from_rows, rows_of, swept, update, whole
 
@@ -114,14 +115,13 @@ def test_no_part_of_an_update_lowers_the_bound(kind):
             state, totals = swept(state, model, data)
             keep(state)
             state = change(state, law_counts=totals.law_counts)
-            noise = state.q.parameters.noise_scale
             t = likelihood.deviations(len(totals.sums.products), state.q.parameters)
-            factor = features.update_features(totals.sums, state.q.features, noise, t, full=True)
+            factor = features.update_features(totals.sums, state.q.features, t, full=True)
             state = change(state, features=factor)
             scales = features.update_scales(likelihood, totals.sums, factor, state.q.parameters)
             state = change(state, parameters=scales)
             sizes, histogram = totals.sizes, totals.law_counts.sum(axis=0)
-            fresh = point_weights.update(model, structured.weights_of(state.q), sizes, histogram)
+            fresh = point_weights.update(model, weights_of(state.q), sizes, histogram)
             state = change(state, **fresh._asdict())
         assert np.diff(bounds).min() > -1e-9
 

@@ -51,7 +51,7 @@ from ribp.weights.hyper_prior import log_mass_density
 __all__ = [
     "BuffetState",
     "FiniteBuffetModel",
-    "Weights",
+    "WeightKind",
     "begin",
     "bound",
     "draw",
@@ -60,7 +60,7 @@ __all__ = [
     "update",
 ]
 
-Weights = Literal["beta", "sample"]
+WeightKind = Literal["beta", "sample"]
 
 _LEAST_MASS = 1e-6
 
@@ -202,8 +202,8 @@ def _best_mass(model: FiniteBuffetModel, sizes: FloatArray, mass: float) -> floa
         return -model.log_evidence(sizes, there) - model.log_mass_prior(there)
 
     limits = math.log(_LEAST_MASS), math.log(model.n_features) - 1e-9
-    found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-9})
-    return math.exp(found.x) if found.fun <= loss(math.log(mass)) else mass
+    best = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-9})
+    return math.exp(best.x) if best.fun <= loss(math.log(mass)) else mass
 
 
 def _redraw(
@@ -246,9 +246,9 @@ def _divergence(shapes: FloatArray, a: float, b: float) -> float:
 
 
 def from_rows(
-    model: FiniteBuffetModel, data: Data, rows: Rows, state: State, weights: Weights = "beta"
+    model: FiniteBuffetModel, data: Data, rows: Rows, state: State, weights: WeightKind = "beta"
 ) -> BuffetState:
-    """Return a state that begins at given rows, after one iteration from there.
+    """Return a state that begins at 0/1 rows, after one iteration from there.
 
     Mass and scales are those of `state`; weights have their law given the rows.
     """
@@ -266,9 +266,9 @@ def begin(
     features: FeatureFactor,
     parameters: GaussianParameters,
     mass: float,
-    weights: Weights,
+    weights: WeightKind,
 ) -> BuffetState:
-    """Return a state that begins at given factors, after one iteration from there.
+    """Return a state that begins at these factors, after one iteration from there.
 
     `sizes` are the expected sizes of the features, from which the weights follow.
     """

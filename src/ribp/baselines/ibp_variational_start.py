@@ -1,4 +1,4 @@
-"""Where the mean field of an unrestricted buffet begins: several starts, the best bound is kept.
+"""Where the mean field of an unrestricted buffet begins: the best of several starts.
 
 **Grown**: the rows of short Gibbs chains that begin without features, the most popular ones.
 
@@ -21,7 +21,7 @@ from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_variational import (
     BuffetState,
     FiniteBuffetModel,
-    Weights,
+    WeightKind,
     begin,
     from_rows,
     improve,
@@ -45,7 +45,7 @@ def start(
     model: FiniteBuffetModel,
     data: Data,
     tick: Tick = no_tick,
-    weights: Weights = "beta",
+    weights: WeightKind = "beta",
     n_starts: int = 5,
 ) -> BuffetState:
     """Return the best of several starts, the first one grown, the others annealed."""
@@ -54,14 +54,14 @@ def start(
     if n_rows > _MOST_ROWS:
         some = np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
     here, few = data.rows(some), replace(model, n_rows=some.size)
-    found = []
+    states = []
     for done in range(n_starts):
         now = partial(tick, done, n_starts)
         state = _annealed(rng, few, here, now) if done else _grown(rng, few, here, now)
         for _ in range(_SETTLING):
             state = improve(state, few, here, 1)
-        found.append(state)
-    best = max(found, key=lambda state: state.bound)
+        states.append(state)
+    best = max(states, key=lambda state: state.bound)
     nu = np.zeros((n_rows, model.n_features))
     nu[some] = best.nu
     sizes = best.nu.sum(axis=0) * (n_rows / some.size)
@@ -72,12 +72,12 @@ def _grown(
     rng: np.random.Generator, model: FiniteBuffetModel, data: Data, tick: Callable[[], None]
 ) -> BuffetState:
     buffet = ibp_gibbs.BuffetModel(model.n_rows, model.likelihood, model.mass, model.concentration)
-    found = ibp_gibbs.best_start(rng, buffet, data, tick=lambda *_: tick())
-    popular = np.argsort(-found.rows.sum(axis=0), kind="stable")[: model.n_features]
+    grown = ibp_gibbs.best_start(rng, buffet, data, tick=lambda *_: tick())
+    popular = np.argsort(-grown.rows.sum(axis=0), kind="stable")[: model.n_features]
     rows = np.zeros((model.n_rows, model.n_features), np.int8)
-    rows[:, : popular.size] = found.rows[:, popular]
-    mass = min(found.mass, 0.9 * model.n_features)
-    return from_rows(model, data, rows, found._replace(mass=mass))
+    rows[:, : popular.size] = grown.rows[:, popular]
+    mass = min(grown.mass, 0.9 * model.n_features)
+    return from_rows(model, data, rows, grown._replace(mass=mass))
 
 
 def _annealed(
@@ -85,7 +85,7 @@ def _annealed(
 ) -> BuffetState:
     likelihood, (n_rows, dims) = model.likelihood, data.values.shape
     spread = likelihood.spread(data)
-    held = replace(model, likelihood=replace(likelihood, noise_scale=1.0, feature_scale=1.0))
+    fixed = replace(model, likelihood=replace(likelihood, noise_scale=1.0, feature_scale=1.0))
 
     def at(noise: float) -> GaussianParameters:
         return likelihood.at_scales(model.n_features, dims, noise, spread)
@@ -96,10 +96,10 @@ def _annealed(
     first = State(
         rows, np.zeros(model.n_features), mass, model.concentration, no_laws, at(_HOT * spread)
     )
-    state = from_rows(held, data, rows, first)
+    state = from_rows(fixed, data, rows, first)
     for share in np.geomspace(_HOT, _COOL, _STEPS):
         tick()
-        state = improve(state._replace(parameters=at(share * spread)), held, data, 1)
+        state = improve(state._replace(parameters=at(share * spread)), fixed, data, 1)
     return state._replace(parameters=_fixed_again(likelihood, state.parameters))
 
 

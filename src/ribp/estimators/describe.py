@@ -41,7 +41,7 @@ def describe(result: Result) -> Description:
     """Return the main mode of a result."""
     tree, alignment = result.tree, result.alignment
     likelihood: Any = result.model.likelihood
-    draws = aligned_draws(tree, likelihood, None, alignment, with_rows=False)
+    draws = aligned_draws(tree, likelihood, None, alignment, rows=np.arange(0))
     each_used, known = features_in_use(tree, alignment), np.array(likelihood.known)
     in_use = alignment.in_use.mean(axis=0)
     in_use[: len(known)] = 1.0

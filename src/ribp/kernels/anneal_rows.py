@@ -223,7 +223,7 @@ def anneal_gaussian(seed, grid, linear, gram, shift, law, particles, log_weights
     work, proposal = np.empty((2, features)), np.empty(features, np.int8)
     active, heated = np.empty(features, np.int64), np.empty_like(gram.matrix)
     tilted, warm = np.empty(features), np.empty(features)
-    hot = sweep_gaussian.Gram(heated, gram.seen, gram.add, gram.loadings, heated)
+    hot = sweep_gaussian.Gram(heated, gram.mask, gram.add, gram.loadings, heated)
     draw_guide(seed, 0, law, shift, particles)
     log_weights[:] = 0.0
     for t in range(1, grid.shape[0]):
@@ -274,7 +274,7 @@ def gaussian(
 
 
 @jit
-def fill_moments(x, seen, loadings, offset, typical, b, squares, matrix):
+def fill_moments(x, mask, loadings, offset, typical, b, squares, matrix):
     """Fill b, G_ii and G of Gaussian data much like these counts.
 
     A column has the variance (x + typical rate)/2: that of an average row would make too much of
@@ -284,7 +284,7 @@ def fill_moments(x, seen, loadings, offset, typical, b, squares, matrix):
     b[:] = 0.0
     matrix[:] = 0.0
     for d in range(x.shape[0]):
-        if seen[d]:
+        if mask[d]:
             inverse = 2.0 / max(x[d] + typical[d], _LEAST)
             for i in range(features):
                 scaled = loadings[d, i] * inverse

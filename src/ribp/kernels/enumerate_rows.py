@@ -28,17 +28,17 @@ from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_gaussian import Gram, make_row, own_squares
 from ribp.kernels.sweep_poisson import fill_totals, list_counts
-from ribp.kernels.whole_rows import largest_count
+from ribp.kernels.whole_rows import largest_count, smallest_count
 
 TOP, TOTAL, GOAL, CHOICES = range(4)  # of a tally: largest log-weight, sum, next choice, how many
 
 
 @jit
-def own_gram(x, seen, loadings, common, diagonal, b, squares, matrix):
-    """Fill b, the G_ii and G (zero on its diagonal) of a row over the columns it was seen in.
+def own_gram(x, mask, loadings, common, diagonal, b, squares, matrix):
+    """Fill b, the G_ii and G (zero on its diagonal) of a row over its observed columns.
 
     `x` holds (data - offset)/s, zero where missing, and `loadings` A'/s; `common` is G over all
-    columns without its `diagonal`. Equals ``b = x @ loadings`` and, with L = loadings[seen],
+    columns without its `diagonal`. Equals ``b = x @ loadings`` and, with L = loadings[mask],
     ``G = L.T @ L``.
     """
     dims, features = loadings.shape
@@ -48,24 +48,15 @@ def own_gram(x, seen, loadings, common, diagonal, b, squares, matrix):
         for j in range(features):
             matrix[i, j] = common[i, j]
     for d in range(dims):
-        number += seen[d]
+        number += mask[d]
         for i in range(features):
             b[i] += x[d] * loadings[d, i]
     if number == dims:
         return
-    add = own_squares(seen, loadings, diagonal, squares)
-    gram = Gram(matrix, seen, add, loadings, common)
+    add = own_squares(mask, loadings, diagonal, squares)
+    gram = Gram(matrix, mask, add, loadings, common)
     for i in range(features):
         make_row(i, gram)
-
-
-@jit
-def smallest_count(table):
-    """Return the smallest count that a law allows."""
-    k = 0
-    while table[k] == -math.inf:
-        k += 1
-    return k
 
 
 @jit

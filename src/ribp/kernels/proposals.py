@@ -1,10 +1,10 @@
 """Rejection samplers: propose rows until one is accepted, and remember what proposals revealed.
 
-All three loops share one rule of acceptance. Row n is of kind ``which[n]``, and a proposal with k
-ones is accepted with probability ``accept[kind, k]`` (zero beyond the table): for the mixture law
-a kind is a count J with accept = 1 at J only, for the tilted law it is a count law, f(k)/max f.
-Members of accepted rows are laid end to end in `members`; `counts[n]` is -1 for rows that were not
-reached within `limit` proposals.
+All three loops share one rule of acceptance. Row n is of kind ``kind_of_row[n]``, and a proposal
+with k ones is accepted with probability ``accept[kind, k]`` (zero beyond the table): for the
+mixture law a kind is a count J with accept = 1 at J only, for the tilted law it is a count law,
+f(k)/max f. Members of accepted rows are laid end to end in `members`; `counts[n]` is -1 for rows
+that were not reached within `limit` proposals.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _is_accepted(accept, kind, ones, u):
 
 
 @jit
-def coin_rows(seed, which, probs, accept, limit):
+def coin_rows(seed, kind_of_row, probs, accept, limit):
     """Throw the coins ``probs[kind]`` (or ``probs[0]``, if that is all) for each row.
 
     Returns (members, counts, proposals). A proposal ends early when it has more ones than any
@@ -46,11 +46,11 @@ def coin_rows(seed, which, probs, accept, limit):
         for k in range(accept.shape[1]):
             if accept[kind, k] > 0.0:
                 most[kind] = k
-    counts = np.full(which.shape[0], -1)
-    members = np.empty(8 * which.shape[0] + 8, np.int32)
+    counts = np.full(kind_of_row.shape[0], -1)
+    members = np.empty(8 * kind_of_row.shape[0] + 8, np.int32)
     size = proposals = 0
-    for n in range(which.shape[0]):
-        kind = which[n]
+    for n in range(kind_of_row.shape[0]):
+        kind = kind_of_row[n]
         chance = probs[min(kind, probs.shape[0] - 1)]
         members = _with_room(members, size + features)
         block = 0
@@ -78,20 +78,20 @@ def coin_rows(seed, which, probs, accept, limit):
 
 
 @jit
-def buffet_rows(seed, which, accept, mass, concentration, discount, limit):
+def buffet_rows(seed, kind_of_row, accept, mass, concentration, discount, limit):
     """Run the Indian buffet, keep the accepted customers' rows, let ALL customers' choices count.
 
     Customer n takes dish i with probability (m_i - s)/(c + n - 1) and
     Poisson(alpha Gamma(1+c) Gamma(n+c+s-1) / (Gamma(n+c) Gamma(c+s))) new dishes; that rate starts
     at alpha and is multiplied by (n+c+s-1)/(n+c). Returns (members, counts, customers, dishes).
     """
-    counts = np.full(which.shape[0], -1)
-    members = np.empty(8 * which.shape[0] + 8, np.int32)
+    counts = np.full(kind_of_row.shape[0], -1)
+    members = np.empty(8 * kind_of_row.shape[0] + 8, np.int32)
     taken = np.zeros(64)  # m_i
     chosen = np.empty(64, np.int32)
     size = dishes = customers = 0
     rate = mass
-    for n in range(which.shape[0]):
+    for n in range(kind_of_row.shape[0]):
         while counts[n] < 0:
             if customers == limit:
                 return members[:size], counts, customers, dishes
@@ -117,7 +117,7 @@ def buffet_rows(seed, which, accept, mass, concentration, discount, limit):
             rate *= (customers + concentration + discount) / (customers + concentration + 1.0)
             customers += 1
             u, v = uniform_pair(seed, 2, customers, 0)
-            if _is_accepted(accept, which[n], ones, u):
+            if _is_accepted(accept, kind_of_row[n], ones, u):
                 members = _with_room(members, size + ones)
                 members[size : size + ones] = chosen[:ones]
                 size += ones
@@ -126,27 +126,29 @@ def buffet_rows(seed, which, accept, mass, concentration, discount, limit):
 
 
 @jit
-def lazy_proposals(seed, kind, probs, accept, concentration, discount, seen, rate, fresh, limit):
+def lazy_proposals(
+    seed, kind, probs, accept, concentration, discount, n_proposed, rate, fresh, limit
+):
     """Propose rows of one kind until one is accepted, new atoms are needed, or the limit is met.
 
-    `probs` are the explicit atoms, `seen` the number of proposals so far, `rate` the expected
+    `probs` are the explicit atoms, `n_proposed` the number of proposals so far, `rate` the expected
     number of new atoms in the next. A proposal that finds new atoms stops for the caller to draw
     their sizes; it is then called again with `fresh` new atoms at the end of `probs`, all on.
-    Returns (status, members, new, seen, rate), with status 1 for an accepted row, 2 for `new` atoms
-    wanted, 0 when `seen` has reached `limit`.
+    Returns (status, members, new, n_proposed, rate), with status 1 for an accepted row, 2 for `new`
+    atoms wanted, 0 when `n_proposed` has reached `limit`.
     """
     members = np.empty(probs.shape[0], np.int32)
     while True:
         if fresh == 0:
-            if seen == limit:
-                return 0, members[:0], 0, seen, rate
-            new = _poisson(seed, seen, rate)
+            if n_proposed == limit:
+                return 0, members[:0], 0, n_proposed, rate
+            new = _poisson(seed, n_proposed, rate)
             if new > 0:
-                return 2, members[:0], new, seen, rate
+                return 2, members[:0], new, n_proposed, rate
         ones = 0
         old = probs.shape[0] - fresh
         for i in range(0, old, 2):
-            u, v = uniform_pair(seed, 0, seen, i // 2)
+            u, v = uniform_pair(seed, 0, n_proposed, i // 2)
             if u < probs[i]:
                 members[ones] = i
                 ones += 1
@@ -157,11 +159,11 @@ def lazy_proposals(seed, kind, probs, accept, concentration, discount, seen, rat
             members[ones] = i
             ones += 1
         fresh = 0
-        rate *= (seen + concentration + discount) / (seen + concentration + 1.0)
-        seen += 1
-        u, v = uniform_pair(seed, 2, seen, 0)
+        rate *= (n_proposed + concentration + discount) / (n_proposed + concentration + 1.0)
+        n_proposed += 1
+        u, v = uniform_pair(seed, 2, n_proposed, 0)
         if _is_accepted(accept, kind, ones, u):
-            return 1, members[:ones], 0, seen, rate
+            return 1, members[:ones], 0, n_proposed, rate
 
 
 @jit

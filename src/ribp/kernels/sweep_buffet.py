@@ -20,10 +20,9 @@ import numpy as np
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_collapsed import (
-    impute,
     log_predictive,
-    put_in,
-    seen_gram,
+    own_gram,
+    put_back,
     switch,
     switched,
     take_out,
@@ -93,12 +92,8 @@ def sweep(
     log_rate = math.log(concentration * mass / everyone)
     for n in range(first, n_rows):
         x, z = data[n], rows[n]
-        seen, own, size = nothing, gram, dims
-        if observed.shape[0] > 0:
-            size = seen_gram(observed[n], mean, gram, part)
-            if size < dims:
-                seen, own = observed[n], part
-        q, e, d, squares = take_out(x, seen, z, cov, mean, own, work, residual)
+        mask, own, size = own_gram(n, observed, mean, gram, part, nothing)
+        q, e, d, squares = take_out(x, mask, z, cov, mean, own, work, residual)
         for i in range(free):
             before[i] = z[i]
             sizes[i] -= z[i]
@@ -109,29 +104,23 @@ def sweep(
                 on = 1 if math.log(u / (1.0 - u)) < odds else 0
                 if on != z[i]:
                     sign = 1 if on else -1
-                    q, e = switched(i, sign, q, e, work)
-                    switch(i, sign, z, cov, own, work, d, squares)
+                    q, e = switch(i, sign, z, q, e, cov, own, work, d, squares)
         for i in range(free):
             if z[i] and sizes[i] == 0:  # nobody else's: all off, then as many as are drawn
-                q, e = switched(i, -1, q, e, work)
-                switch(i, -1, z, cov, own, work, d, squares)
+                q, e = switch(i, -1, z, q, e, cov, own, work, d, squares)
         u, _ = uniform_pair(seed, number, n, 0)
         wanted = draw_new_dishes(u, log_rate, q, e, variance, size)
         for i in range(free):
             if sizes[i] == 0 and wanted > 0:
                 wanted -= 1
-                q, e = switched(i, 1, q, e, work)
-                switch(i, 1, z, cov, own, work, d, squares)
+                q, e = switch(i, 1, z, q, e, cov, own, work, d, squares)
         if wanted > 0:
             for i in range(free):
                 z[i] = before[i]
             return n
-        changed = False
         for i in range(free):
             sizes[i] += z[i]
-            changed = changed or z[i] != before[i]
-        if changed and size < dims:
-            impute(seed, number, n, x, seen, before, z, cov, mean, gram, work, residual, q, d)
-        elif changed:
-            put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)
+        put_back(
+            seed, number, n, x, mask, before, z, cov, mean, gram, work, residual, q, e, d, squares
+        )
     return n_rows

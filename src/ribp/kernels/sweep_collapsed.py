@@ -40,6 +40,7 @@ import numpy as np
 
 from ribp.kernels.choose import pick
 from ribp.kernels.jit import jit
+from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
 
 # Rows of the work array of one data row, each over features.
@@ -53,21 +54,21 @@ def log_predictive(q, e, dims):
 
 
 @jit
-def seen_gram(seen, mean, gram, out):
-    """Fill `out` with M M' over the columns that are seen, if not all; return their number."""
+def observed_gram(mask, mean, gram, out):
+    """Fill `out` with M M' over the columns that are observed, if not all; return their number."""
     dims, features = mean.shape
     number = 0
     for t in range(dims):
-        number += seen[t]
+        number += mask[t]
     if number == dims:
         return number
-    add = 2 * number < dims  # add up the seen columns, or take the others away
+    add = 2 * number < dims  # add up the observed columns, or take the others away
     for i in range(features):
         for j in range(features):
             out[i, j] = 0.0 if add else gram[i, j]
     sign = 1.0 if add else -1.0
     for t in range(dims):
-        if seen[t] == add:
+        if mask[t] == add:
             for i in range(features):
                 scaled = sign * mean[t, i]
                 for j in range(features):
@@ -76,21 +77,22 @@ def seen_gram(seen, mean, gram, out):
 
 
 @jit
-def take_out(x, seen, z, cov, mean, gram, work, residual):
+def take_out(x, mask, z, cov, mean, gram, work, residual):
     """Fill the work array and r = x - z M for row (x, z); return q, e, d and |r|^2.
 
     work[V] = v, work[FIT] = m = M r', work[B] = b, work[G] = g, work[H] = h, and the diagonals of
     S- and C-. `cov` and `mean` are S and M' of all rows, `gram` is M M' over the columns that are
-    seen (an empty `seen`: all), and so are all sums over columns; r itself is filled everywhere.
+    observed (an empty `mask`: all), and so are all sums over columns; r itself is filled
+    everywhere.
     """
     dims, features = mean.shape
     v, m, b, g, h = work[V], work[FIT], work[B], work[G], work[H]
     norm = 0.0
     for i in range(features):
         v[i] = m[i] = b[i] = 0.0
-    complete = seen.shape[0] == 0
+    complete = mask.shape[0] == 0
     for t in range(dims):
-        if complete or seen[t]:
+        if complete or mask[t]:
             xt = x[t]
             norm += xt * xt
             for i in range(features):
@@ -131,8 +133,9 @@ def switched(i, sign, q, e, work):
 
 
 @jit
-def switch(i, sign, z, cov, gram, work, d, squares):
-    """Switch feature i in z, and bring g = S- z and h = C- z up to date."""
+def switch(i, sign, z, q, e, cov, gram, work, d, squares):
+    """Switch feature i in z, bring g = S- z and h = C- z up to date; return the new q and e."""
+    q, e = switched(i, sign, q, e, work)
     z[i] += np.int8(sign)
     v, m, g, h = work[V], work[FIT], work[G], work[H]
     vi = sign * v[i] / d
@@ -140,6 +143,7 @@ def switch(i, sign, z, cov, gram, work, d, squares):
     for j in range(g.shape[0]):
         g[j] += sign * cov[i, j] + vi * v[j]
         h[j] += sign * gram[i, j] + mi * v[j] - vi * m[j]
+    return q, e
 
 
 @jit
@@ -178,7 +182,7 @@ def _exchange(cov, gram, work, onto, d, squares, scale, fresh_squares):
 
 
 @jit
-def impute(seed, number, n, x, seen, old, z, cov, mean, gram, work, residual, q, d):
+def impute(seed, number, n, x, mask, old, z, cov, mean, gram, work, residual, q, d):
     """Draw the missing entries of row n from N(z M-, 1+q), then do what `put_in` does.
 
     Everything is written in terms of C itself, as it is elsewhere: rounding errors of C then add
@@ -218,7 +222,7 @@ def impute(seed, number, n, x, seen, old, z, cov, mean, gram, work, residual, q,
             mean[t, i] -= v[i] * rt
             if z[i]:
                 fitted += mean[t, i]
-        if not seen[t]:
+        if not mask[t]:
             if spare == 0.0:
                 u, w = uniform_pair(seed, number, n, block + t)
                 radius, angle = spread * math.sqrt(-2.0 * math.log(u)), 2.0 * math.pi * w
@@ -236,6 +240,34 @@ def impute(seed, number, n, x, seen, old, z, cov, mean, gram, work, residual, q,
             fresh_squares += h[i] - 2.0 * b[i]
         b[i] -= h[i]
     _exchange(cov, gram, work, b, d, squares, scale, fresh_squares)
+
+
+@jit
+def own_gram(n, observed, mean, gram, part, nothing):
+    """Return which columns row n shows, M M' over these, and their number.
+
+    If it shows all of them, the first is `nothing`, an empty array, and the second is `gram`
+    itself.
+    """
+    dims = mean.shape[0]
+    if observed.shape[0] > 0:
+        number = observed_gram(observed[n], mean, gram, part)
+        if number < dims:
+            return observed[n], part, number
+    return nothing, gram, dims
+
+
+@jit
+def put_back(seed, number, n, x, mask, old, z, cov, mean, gram, work, residual, q, e, d, squares):
+    """Do what `impute` or `put_in` does if z is not the old one; return whether it is not."""
+    changed = False
+    for i in range(z.shape[0]):
+        changed = changed or z[i] != old[i]
+    if changed and mask.shape[0] > 0:
+        impute(seed, number, n, x, mask, old, z, cov, mean, gram, work, residual, q, d)
+    elif changed:
+        put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)
+    return changed
 
 
 @jit
@@ -270,30 +302,26 @@ def has_neighbours(table):
 
 
 @jit
-def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, which):
+def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, law_of_row):
     """Update every row once: a flip of each feature, then a move of each one; return changes.
 
-    Row n has the prior table ``tables[which[n]]`` (log f(k) - log e_k, k = 0 .. I, -inf where f is
-    zero). Flips are left out for rows whose law has no two neighbouring counts. `cov` = S, `mean` =
-    M' and `gram` = M M' are those of all rows, and are kept up to date. `observed` is empty for
-    complete data; otherwise entries of `data` that are not observed are drawn anew with their row.
+    Row n has the prior table ``tables[law_of_row[n]]`` (log f(k) - log e_k, k = 0 .. I, -inf where
+    f is zero). Flips are left out for rows whose law has no two neighbouring counts. `cov` = S,
+    `mean` = M' and `gram` = M M' are those of all rows, and are kept up to date. `observed` is
+    empty for complete data; otherwise entries of `data` that are not observed are drawn anew with
+    their row.
     """
     n_rows, width = rows.shape
     dims, features = data.shape[1], theta.shape[0]
     work, weights = np.empty((7, width)), np.empty(features)
     residual, nothing = np.empty(dims), np.empty(0, np.bool_)
     part = np.empty((width, width))
-    before = np.ones(width, np.int8)
-    active = np.empty(features, np.int64)
+    before, active = np.ones(width, np.int8), np.empty(features, np.int64)
     changes = 0
     for n in range(n_rows):
-        x, z, table = data[n], rows[n], tables[which[n]]
-        seen, own, size = nothing, gram, dims
-        if observed.shape[0] > 0:
-            size = seen_gram(observed[n], mean, gram, part)
-            if size < dims:
-                seen, own = observed[n], part
-        q, e, d, squares = take_out(x, seen, z, cov, mean, own, work, residual)
+        x, z, table = data[n], rows[n], tables[law_of_row[n]]
+        mask, own, size = own_gram(n, observed, mean, gram, part, nothing)
+        q, e, d, squares = take_out(x, mask, z, cov, mean, own, work, residual)
         ones = 0
         for i in range(features):
             before[i] = z[i]
@@ -308,34 +336,19 @@ def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, wh
                 on = 1 if math.log(draw / (1.0 - draw)) < odds else 0
                 if on != z[j]:
                     sign = 1 if on else -1
-                    q, e = switched(j, sign, q, e, work)
-                    switch(j, sign, z, cov, own, work, d, squares)
+                    q, e = switch(j, sign, z, q, e, cov, own, work, d, squares)
                     ones += sign
-        at = 0
-        for i in range(features):
-            if z[i]:
-                active[at] = i
-                at += 1
-        for last in range(ones - 1, -1, -1):  # each one once, in random order
+        for last in range(list_ones(z, active) - 1, -1, -1):  # each one once, in random order
             u, v = uniform_pair(seed, number, n, block)
             block += 1
-            chosen = min(int(u * (last + 1)), last)
-            i = active[chosen]
-            active[chosen] = active[last]
-            q, e = switched(i, -1, q, e, work)
-            switch(i, -1, z, cov, own, work, d, squares)
+            i = take_out_one(u, active, last)
+            q, e = switch(i, -1, z, q, e, cov, own, work, d, squares)
             relocation_log_weights(z, q, e, work, theta, size, weights)
             i = pick(weights, v)
-            q, e = switched(i, 1, q, e, work)
-            switch(i, 1, z, cov, own, work, d, squares)
-        changed = False
-        for i in range(features):
-            changed = changed or z[i] != before[i]
-        changes += changed
-        if changed and size < dims:
-            impute(seed, number, n, x, seen, before, z, cov, mean, gram, work, residual, q, d)
-        elif changed:
-            put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)
+            q, e = switch(i, 1, z, q, e, cov, own, work, d, squares)
+        changes += put_back(
+            seed, number, n, x, mask, before, z, cov, mean, gram, work, residual, q, e, d, squares
+        )
     return changes
 
 
@@ -362,6 +375,5 @@ def fill(seed, number, data, rows, counts, cov, mean, gram, theta):
             u, _ = uniform_pair(seed, number, n, j)
             relocation_log_weights(z, q, e, work, theta, dims, weights)
             i = pick(weights, u)
-            q, e = switched(i, 1, q, e, work)
-            switch(i, 1, z, cov, gram, work, d, squares)
+            q, e = switch(i, 1, z, q, e, cov, gram, work, d, squares)
         put_in(x, z, cov, mean, gram, work, residual, q, e, d, squares)

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from ribp.kernels import whole_rows
 from ribp.kernels.choose import CERTAIN, FAR, coin, pick
 from ribp.kernels.jit import jit
+from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
 
 FLIPS, RELOCATIONS, WHOLE = range(3)  # what is done to the rows of a law: columns of `moves`
@@ -47,10 +48,10 @@ class Gram(NamedTuple):
 
     matrix: NDArray[np.float64]
     """(features, features); the common one if nothing is missing."""
-    seen: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     """Which columns are observed; empty if nothing is missing."""
     add: bool
-    """Whether to add up columns that are seen, or to take away the others."""
+    """Whether to add up columns that are observed, or to take away the others."""
     loadings: NDArray[np.float64]
     """A'/s, (dims, features)."""
     common: NDArray[np.float64]
@@ -58,33 +59,33 @@ class Gram(NamedTuple):
 
 
 @jit
-def own_squares(seen, loadings, diagonal, out):
-    """Fill `out` with G_ii over the columns seen; return whether rows of G should be added up.
+def own_squares(mask, loadings, diagonal, out):
+    """Fill `out` with G_ii over the observed columns; return whether rows of G should be added up.
 
     `diagonal` holds G_ii over all columns. Columns are not taken away where that costs digits.
     """
     dims, features = loadings.shape
     number = 0
     for d in range(dims):
-        number += seen[d]
+        number += mask[d]
     add = 2 * number < dims
     if not add:
         for i in range(features):
             out[i] = diagonal[i]
-        _add_squares(seen, False, loadings, -1.0, out)
+        _add_squares(mask, False, loadings, -1.0, out)
         for i in range(features):
             add = add or diagonal[i] > _LARGEST_LOSS * (1.0 + out[i])
     if add:
         for i in range(features):
             out[i] = 0.0
-        _add_squares(seen, True, loadings, 1.0, out)
+        _add_squares(mask, True, loadings, 1.0, out)
     return add
 
 
 @jit
-def _add_squares(seen, which, loadings, sign, out):
+def _add_squares(mask, value, loadings, sign, out):
     for d in range(loadings.shape[0]):
-        if seen[d] == which:
+        if mask[d] == value:
             for i in range(loadings.shape[1]):
                 out[i] += sign * loadings[d, i] * loadings[d, i]
 
@@ -92,13 +93,13 @@ def _add_squares(seen, which, loadings, sign, out):
 @jit
 def make_row(i, gram):
     """Make row i of the Gram matrix; nothing to do if no entry is missing."""
-    seen, add, loadings, row = gram.seen, gram.add, gram.loadings, gram.matrix[i]
-    if seen.shape[0] == 0:
+    mask, add, loadings, row = gram.mask, gram.add, gram.loadings, gram.matrix[i]
+    if mask.shape[0] == 0:
         return
     for j in range(row.shape[0]):
         row[j] = 0.0 if add else gram.common[i, j]
-    for d in range(seen.shape[0]):
-        if seen[d] == add:
+    for d in range(mask.shape[0]):
+        if mask[d] == add:
             scaled = loadings[d, i] if add else -loadings[d, i]
             for j in range(row.shape[0]):
                 row[j] += scaled * loadings[d, j]
@@ -169,16 +170,9 @@ def _flip_each(seed, number, row, z, ones, gain, gram, step):
 def _relocate_each(seed, number, row, z, gain, gram, active, weights):
     """Move every one once, in random order."""
     features = z.shape[0]
-    ones = 0
-    for i in range(features):
-        if z[i]:
-            active[ones] = i
-            ones += 1
-    for last in range(ones - 1, -1, -1):
+    for last in range(list_ones(z, active) - 1, -1, -1):
         u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
-        chosen = min(int(u * (last + 1)), last)
-        i = active[chosen]
-        active[chosen] = active[last]
+        i = take_out_one(u, active, last)
         if may_move(i, z, gain, gram):
             relocation_log_weights(i, z, gain, gram, weights)
             place = pick(weights, v)
@@ -219,28 +213,28 @@ def _replace(
 @jit
 def sweep(
     seed, number, first, products, observed, rows, loadings, common, diagonal,
-    theta, tables, steps, which, moves, guide, mean, precision,
+    theta, tables, steps, law_of_row, moves, guide, mean, precision,
 ):  # fmt: skip
     """Update rows number first, first + 1, ... in place: flips, relocations, then whole rows.
 
     `products` holds b of each row, and `observed` is empty if nothing is missing. `common` is G
-    without its `diagonal`. Law number which[n] has tables[., k] = log f(k) - log e_k, steps[., k] =
-    tables[., k+1] - tables[., k], and the moves of its rows; `guide`, `mean` and `precision`
+    without its `diagonal`. Law number law_of_row[n] has tables[., k] = log f(k) - log e_k, steps[.,
+    k] = tables[., k+1] - tables[., k], and the moves of its rows; `guide`, `mean` and `precision`
     are those of `whole_rows.fill_shift`.
     """
     features = rows.shape[1]
     work, own = np.empty((5, features)), np.empty_like(common)
     gain, linear, squares = work[GAIN], work[LINEAR], work[SQUARES]
     active, proposal = np.empty(features, np.int64), np.empty(features, np.int8)
-    seen = np.empty(observed.shape[1], np.bool_)
+    mask = np.empty(observed.shape[1], np.bool_)
     squares[:] = diagonal
-    gram = Gram(common, seen, False, loadings, common)
+    gram = Gram(common, mask, False, loadings, common)
     for n in range(rows.shape[0]):
-        row, law, z = first + n, which[n], rows[n]
+        row, law, z = first + n, law_of_row[n], rows[n]
         if observed.shape[0] > 0:
-            seen[:] = observed[n]
-            add = own_squares(seen, loadings, diagonal, squares)
-            gram = Gram(own, seen, add, loadings, common)
+            mask[:] = observed[n]
+            add = own_squares(mask, loadings, diagonal, squares)
+            gram = Gram(own, mask, add, loadings, common)
         for i in range(features):
             linear[i] = products[n, i] - 0.5 * squares[i]
         ones = fill_gain(z, theta, linear, gram, gain)
@@ -261,11 +255,7 @@ def add_statistics(data, rows, pairs, sums):
     features, dims = sums.shape
     active = np.empty(features, np.int64)
     for n in range(rows.shape[0]):
-        ones = 0
-        for i in range(features):
-            if rows[n, i]:
-                active[ones] = i
-                ones += 1
+        ones = list_ones(rows[n], active)
         x = data[n]
         for a in range(ones):
             for c in range(ones):

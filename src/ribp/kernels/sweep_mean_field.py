@@ -143,23 +143,23 @@ def _all_on(linear, gram):
 @jit
 def sweep(
     products, common, own, place, logits, offsets, log_f, span, end_values, end_gammas,
-    which, nu, gamma, parts,
+    law_of_row, nu, gamma, parts,
 ):  # fmt: skip
     """Make one pass over a block of rows; `nu` and `gamma` change in place, `parts` is filled.
 
     Row n has b in products[n], and G in own[place[n]], or in `common` where place[n] < 0. Its law
-    is number which[n]: log_f[., k] for k = 0 .. I, span[., 0] <= k < span[., 1] the counts between
-    0 and I that are possible, logits[k - 1] and offsets[k - 1] those of count k. end_values[., 0]
-    is the log of the sum over counts at nu = 0, -inf if count 0 is impossible, end_gammas[., 0] the
-    probabilities of counts there; [., 1] the same at nu = 1. `parts` (rows, 2) receives what the
-    likelihood and all else add to the bound.
+    is number law_of_row[n]: log_f[., k] for k = 0 .. I, span[., 0] <= k < span[., 1] the counts
+    between 0 and I that are possible, logits[k - 1] and offsets[k - 1] those of count k.
+    end_values[., 0] is the log of the sum over counts at nu = 0, -inf if count 0 is impossible,
+    end_gammas[., 0] the probabilities of counts there; [., 1] the same at nu = 1. `parts` (rows, 2)
+    receives what the likelihood and all else add to the bound.
 
     A row that is in a trap makes two passes, since it begins to climb from the bottom.
     """
     features, last = nu.shape[1], gamma.shape[1] - 1
     linear, field, pull = np.empty(features), np.empty(features), np.empty(features)
     for n in range(nu.shape[0]):
-        law = which[n]
+        law = law_of_row[n]
         gram = common if place[n] < 0 else own[place[n]]
         for i in range(features):
             linear[i] = products[n, i] - 0.5 * gram[i, i]

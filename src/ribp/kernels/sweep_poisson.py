@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from ribp.kernels import whole_rows
 from ribp.kernels.choose import binomial, coin, pick
 from ribp.kernels.jit import jit
+from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, own_squares
 
@@ -62,14 +63,14 @@ class Counts(NamedTuple):
 
 
 @jit
-def list_counts(x, seen, at, counts):
+def list_counts(x, mask, at, counts):
     """List the observed columns with positive counts; return their number.
 
-    `seen` is empty if nothing is missing. Equals ``at = np.flatnonzero(seen & (x > 0))``.
+    `mask` is empty if nothing is missing. Equals ``at = np.flatnonzero(mask & (x > 0))``.
     """
     number = 0
     for d in range(x.shape[0]):
-        if x[d] > 0.0 and (seen.shape[0] == 0 or seen[d]):
+        if x[d] > 0.0 and (mask.shape[0] == 0 or mask[d]):
             at[number] = d
             counts[number] = x[d]
             number += 1
@@ -77,12 +78,12 @@ def list_counts(x, seen, at, counts):
 
 
 @jit
-def fill_totals(seen, loadings, totals):
-    """Fill a_i = sum_d A_id over the columns seen: ``totals[:] = seen @ loadings``."""
+def fill_totals(mask, loadings, totals):
+    """Fill a_i = sum_d A_id over the observed columns: ``totals[:] = mask @ loadings``."""
     for i in range(totals.shape[0]):
         totals[i] = 0.0
     for d in range(loadings.shape[0]):
-        if seen[d]:
+        if mask[d]:
             for i in range(totals.shape[0]):
                 totals[i] += loadings[d, i]
 
@@ -180,16 +181,9 @@ def _flip_each(seed, number, row, z, theta, step, data, rates, trial, gains):
 def _relocate_each(seed, number, row, z, theta, data, rates, weights, active):
     """Move every one once, in random order."""
     features = z.shape[0]
-    ones = 0
-    for i in range(features):
-        if z[i]:
-            active[ones] = i
-            ones += 1
-    for last in range(ones - 1, -1, -1):
+    for last in range(list_ones(z, active) - 1, -1, -1):
         u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
-        chosen = min(int(u * (last + 1)), last)
-        i = active[chosen]
-        active[chosen] = active[last]
+        i = take_out_one(u, active, last)
         relocation_log_weights(i, z, theta, data, rates, weights)
         place = pick(weights, v)
         if place >= 0:
@@ -236,7 +230,7 @@ def _replace(
 @jit
 def sweep(
     seed, number, first, products, data, observed, rows, loadings, totals, offset,
-    theta, tables, steps, which, moves, scaled, diagonal, guide, mean, precision,
+    theta, tables, steps, law_of_row, moves, scaled, diagonal, guide, mean, precision,
 ):  # fmt: skip
     """Update rows number first, first + 1, ... in place: flips, relocations, then whole rows.
 
@@ -250,15 +244,15 @@ def sweep(
     rates, trial, counts = np.empty(dims), np.empty(dims), np.empty(dims)
     at, active = np.empty(dims, np.int64), np.empty(features, np.int64)
     proposal = np.empty(features, np.int8)
-    seen = np.empty(observed.shape[1], np.bool_)
+    mask = np.empty(observed.shape[1], np.bool_)
     work[TOTALS] = totals
     squares[:] = diagonal
     for n in range(rows.shape[0]):
-        row, law, z = first + n, which[n], rows[n]
+        row, law, z = first + n, law_of_row[n], rows[n]
         if incomplete:
-            seen[:] = observed[n]
-            fill_totals(seen, loadings, work[TOTALS])
-        m = list_counts(data[n], seen, at, counts)
+            mask[:] = observed[n]
+            fill_totals(mask, loadings, work[TOTALS])
+        m = list_counts(data[n], mask, at, counts)
         own = Counts(at[:m], counts[:m], offset, loadings, work[TOTALS])
         if moves[law, FLIPS]:
             _flip_each(seed, number, row, z, theta, steps[law], own, rates, trial, work[GAINS])
@@ -266,7 +260,7 @@ def sweep(
             _relocate_each(seed, number, row, z, theta, own, rates, work[GAINS], active)
         if moves[law, WHOLE]:
             if incomplete:
-                own_squares(seen, scaled, diagonal, squares)
+                own_squares(mask, scaled, diagonal, squares)
             _replace(
                 seed, number, row, z, products[n], own, theta, tables[law],
                 squares, diagonal, guide, mean, precision, trial, work[SHIFT], proposal,
@@ -315,11 +309,7 @@ def split(seed, number, first, data, observed, rows, loadings, offset, splits, r
     active = np.empty(features, np.int64)
     complete = observed.shape[0] == 0
     for n in range(rows.shape[0]):
-        ones = 0
-        for i in range(features):
-            if rows[n, i]:
-                active[ones] = i
-                ones += 1
+        ones = list_ones(rows[n], active)
         weights, left, parts = work[0, : ones + 1], work[1, : ones + 1], work[2, : ones + 1]
         block = 3 * features + 8
         for d in range(dims):

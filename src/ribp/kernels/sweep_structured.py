@@ -38,6 +38,7 @@ import numpy as np
 
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
+from ribp.kernels.whole_rows import largest_count, smallest_count
 
 _NEVER = 45.0  # exp(-45) is below the rounding of any average
 _FORGET = 60.0
@@ -86,18 +87,6 @@ def _blend(alpha, off, on, out, start, stop):
         beta = 1.0 - alpha
         for at in range(start, stop):
             out[at] = beta * off[at] + alpha * on[at]
-
-
-@jit
-def _ends(table):
-    """Return the least and the largest count that a table allows."""
-    low = 0
-    while table[low] == -np.inf:
-        low += 1
-    high = table.shape[0] - 1
-    while table[high] == -np.inf:
-        high -= 1
-    return low, high
 
 
 @jit
@@ -242,7 +231,7 @@ def _moments(weight, low, high, probs, take, means, mass, nu, row_pairs, pairs):
 
 @jit
 def sweep(
-    linear, gram, own, place, theta, tables, which, weights, update, lam, g,
+    linear, gram, own, place, theta, tables, law_of_row, weights, update, lam, g,
     nu, probs, divergences, pairs, own_pairs,
 ):  # fmt: skip
     """Update every row of a block once, or only find its moments.
@@ -251,7 +240,7 @@ def sweep(
     ----------
     linear, gram, own, place
         b (rows, features); G of complete rows; G of other rows, and where a row's is, or -1.
-    theta, tables, which
+    theta, tables, law_of_row
         Log-odds, h (laws, counts) and the law of each row; -inf where a count is impossible.
     weights
         How many rows each one stands for.
@@ -283,8 +272,8 @@ def sweep(
     shared_pairs = np.empty((features, features))
     for n in range(rows):
         here = gram if place[n] < 0 else own[place[n]]
-        h, row_lam, row_g = tables[which[n]], lam[n], g[n]
-        low, high = _ends(h)
+        h, row_lam, row_g = tables[law_of_row[n]], lam[n], g[n]
+        low, high = smallest_count(h), largest_count(h)
         for i in range(features):
             fixed[i] = linear[n, i] - 0.5 * here[i, i] + theta[i]
             u[i] = fixed[i] - row_lam[i]
@@ -330,7 +319,7 @@ def draw(seed, number, first, lam, g, rows):
     take = np.zeros((features, counts))
     count_part = np.empty(counts)
     for n in range(n_rows):
-        low, high = _ends(g[n])
+        low, high = smallest_count(g[n]), largest_count(g[n])
         for i in range(features):
             for k in range(min(i + 1, high), 0, -1):
                 if k == i + 1:

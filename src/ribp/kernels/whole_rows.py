@@ -31,6 +31,15 @@ _LEAST = 2.0**-53  # no uniform is below this
 
 
 @jit
+def smallest_count(table):
+    """Return the smallest count that a law allows."""
+    k = 0
+    while table[k] == -math.inf:
+        k += 1
+    return k
+
+
+@jit
 def largest_count(table):
     """Return the largest count that a law allows."""
     top = 0

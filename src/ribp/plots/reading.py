@@ -15,7 +15,7 @@ from scipy.special import expit
 from scipy.stats import hypergeom
 
 from ribp.checks import FloatArray, IntArray
-from ribp.posterior.stored_draws import array, kept
+from ribp.posterior.stored_draws import array, stored_draws
 from ribp.results import Result
 
 __all__ = [
@@ -150,13 +150,13 @@ def count_shares(result: Result) -> list[CountShares]:
 
 def _shares_by_draw(result: Result, group: IntArray, n_groups: int) -> FloatArray:
     """Return the share of rows with k features, shape (draws, groups, features + 1)."""
-    all_kept = kept(result.tree)
-    _, n_draws, _, features = all_kept.shape
+    all_stored = stored_draws(result.tree)
+    _, n_draws, _, features = all_stored.shape
     shape = (n_groups, features + 1)
     found = []
     for chain in result.alignment.chains:
         for draw in range(n_draws):
-            ones = np.bitwise_count(all_kept.rows[chain, draw]).sum(axis=1, dtype=np.int64)
+            ones = np.bitwise_count(all_stored.rows[chain, draw]).sum(axis=1, dtype=np.int64)
             number = np.bincount(group * shape[1] + ones, minlength=shape[0] * shape[1])
             found.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
     return np.array(found)

@@ -26,7 +26,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import BoolArray, Rows, in_use
-from ribp.posterior.stored_draws import Kept
+from ribp.posterior.stored_draws import StoredDraws
 
 __all__ = ["Alignment", "align", "match"]
 
@@ -51,35 +51,37 @@ class Alignment(NamedTuple):
     half an overlap with its typical rows: those with it in half of the draws that use it."""
 
 
-def align(kept: Kept, chains: Sequence[int] | None = None) -> Alignment:
+def align(stored: StoredDraws, chains: Sequence[int] | None = None) -> Alignment:
     """Return the features of all draws of some chains in one order.
 
     Parameters
     ----------
-    kept
+    stored
         The draws.
     chains
         Which chains; all of them if None.
     """
-    kept = kept.sampled()
-    n_chains, n_draws, n_rows, features = kept.shape
+    stored = stored.sampled()
+    n_chains, n_draws, n_rows, features = stored.shape
     chains = tuple(range(n_chains) if chains is None else chains)
-    reference = _Reference(*_best_draw(kept, chains))
+    reference = _Reference(*_best_draw(stored, chains))
     order = np.empty((len(chains), n_draws, features), np.int64)
-    for at, rows, components in _walk(kept, chains):
-        order[at] = match(rows, components, reference.activity, reference.components, kept.n_known)
+    for at, rows, components in _walk(stored, chains):
+        order[at] = match(
+            rows, components, reference.activity, reference.components, stored.n_known
+        )
         reference.add(rows[:, order[at]], components[order[at]])
     activity, components = reference.activity, reference.components
     sizes = np.zeros((len(chains), n_rows, features), np.int64)
     uses = np.zeros((len(chains), features), np.int64)
-    for at, rows, own in _walk(kept, chains):
-        order[at] = match(rows, own, activity, components, kept.n_known)
+    for at, rows, own in _walk(stored, chains):
+        order[at] = match(rows, own, activity, components, stored.n_known)
         sizes[at[0]] += rows[:, order[at]]
-        uses[at[0]] += kept.active[chains[at[0]], at[1]][order[at]]
-    places = _by_popularity(kept, chains, order, sizes)
+        uses[at[0]] += stored.active[chains[at[0]], at[1]][order[at]]
+    places = _by_popularity(stored, chains, order, sizes)
     order, sizes, uses = order[:, :, places], sizes[:, :, places], uses[:, places]
     typical = 2 * sizes.sum(axis=0) >= np.maximum(uses.sum(axis=0), 1)
-    stability = _stability(kept, chains, order, typical)
+    stability = _stability(stored, chains, order, typical)
     return Alignment(chains, order, sizes / n_draws, uses / n_draws, stability)
 
 
@@ -154,41 +156,45 @@ class _Reference:
 
 
 def _walk(
-    kept: Kept, chains: tuple[int, ...]
+    stored: StoredDraws, chains: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, int], Rows, FloatArray]]:
     """Yield place, rows and components of each draw."""
     for at, chain in enumerate(chains):
-        for draw in range(kept.shape[1]):
-            yield (at, draw), kept.unpacked(chain, draw), kept.components[chain, draw] / kept.units
+        for draw in range(stored.shape[1]):
+            yield (
+                (at, draw),
+                stored.unpacked(chain, draw),
+                stored.components[chain, draw] / stored.units,
+            )
 
 
-def _best_draw(kept: Kept, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
+def _best_draw(stored: StoredDraws, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
     """Return rows and components of the draw to begin with."""
-    values = kept.log_joint[list(chains)]
+    values = stored.log_joint[list(chains)]
     best = int(values.mean(axis=1).argmax())
     chain, draw = chains[best], int(values[best].argmax())
-    return kept.unpacked(chain, draw), kept.components[chain, draw] / kept.units
+    return stored.unpacked(chain, draw), stored.components[chain, draw] / stored.units
 
 
 def _by_popularity(
-    kept: Kept, chains: tuple[int, ...], order: IntArray, sizes: IntArray
+    stored: StoredDraws, chains: tuple[int, ...], order: IntArray, sizes: IntArray
 ) -> IntArray:
     """Return the places: known ones, then by popularity; among equals the higher log-odds."""
-    log_odds = np.take_along_axis(kept.log_odds[list(chains)], order, axis=2)
+    log_odds = np.take_along_axis(stored.log_odds[list(chains)], order, axis=2)
     exists = ~np.isnan(log_odds)
     totals = np.where(exists, log_odds, 0.0).sum(axis=(0, 1))
     means = totals / np.maximum(exists.sum(axis=(0, 1)), 1)
-    known = np.arange(means.size) >= kept.n_known
+    known = np.arange(means.size) >= stored.n_known
     popularity = np.where(known, -sizes.sum(axis=(0, 1)), 0)
     return np.lexsort([np.where(known, -means, 0.0), popularity, known])
 
 
 def _stability(
-    kept: Kept, chains: tuple[int, ...], order: IntArray, typical: BoolArray
+    stored: StoredDraws, chains: tuple[int, ...], order: IntArray, typical: BoolArray
 ) -> FloatArray:
     """Return the share of each chain's draws in which a feature has its typical rows."""
     same = np.zeros((len(chains), order.shape[2]))
-    for at, rows, _ in _walk(kept, chains):
+    for at, rows, _ in _walk(stored, chains):
         on = rows[:, order[at]].astype(bool)
         either = (on | typical).sum(axis=0)
         same[at[0]] += (on & typical).sum(axis=0) > _SAME * np.maximum(either, 1)

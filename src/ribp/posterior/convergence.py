@@ -114,8 +114,8 @@ def _summed(rho: FloatArray) -> float:
     pairs = rho[: 2 * last].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0.0)
     stop = int(negative[0]) if negative.size else last
-    kept = np.minimum.accumulate(pairs[:stop])
-    return -1.0 + 2.0 * float(kept.sum()) + max(float(rho[2 * stop]), 0.0)
+    falling = np.minimum.accumulate(pairs[:stop])
+    return -1.0 + 2.0 * float(falling.sum()) + max(float(rho[2 * stop]), 0.0)
 
 
 def _autocovariance(values: FloatArray) -> FloatArray:

@@ -58,11 +58,11 @@ class Diagnostic(NamedTuple):
 
 def diagnose(tree: xr.DataTree) -> dict[str, Diagnostic]:
     """Return diagnostics of everything that varies, by name."""
-    found = {name: _diagnostic(draws) for name, draws in [*quantities(tree), *_learned(tree)]}
+    diagnostics = {name: _diagnostic(draws) for name, draws in [*quantities(tree), *_learned(tree)]}
     pairs = [_diagnostic(draws) for draws in _shared(tree)]
     if pairs:
-        found[_SHARED] = _worst(pairs)
-    return found
+        diagnostics[_SHARED] = _worst(pairs)
+    return diagnostics
 
 
 def converged(diagnostics: dict[str, Diagnostic], *, mild: bool = True) -> list[Notice]:
@@ -70,37 +70,37 @@ def converged(diagnostics: dict[str, Diagnostic], *, mild: bool = True) -> list[
 
     Mild ones are about precision: chains agree, and longer ones would say more.
     """
-    found: dict[str, list[tuple[float, str]]] = {code: [] for code in _COMPLAINTS}
+    by_code: dict[str, list[tuple[float, str]]] = {code: [] for code in _COMPLAINTS}
     for name, each in diagnostics.items():
         code, badness = _judged(each, thinned=name == _SHARED)
         if code:
-            found[code].append((badness, name))
+            by_code[code].append((badness, name))
     kinds = list(_COMPLAINTS)[: None if mild else _SEVERE]
     return [
-        Notice(code, _COMPLAINTS[code][0].format(_listed(found[code], _COMPLAINTS[code][1])))
+        Notice(code, _COMPLAINTS[code][0].format(_listed(by_code[code], _COMPLAINTS[code][1])))
         for code in kinds
-        if found[code]
+        if by_code[code]
     ]
 
 
-def _judged(found: Diagnostic, *, thinned: bool) -> tuple[str, float]:
+def _judged(one: Diagnostic, *, thinned: bool) -> tuple[str, float]:
     """Return what to complain of, and how bad it is (the worst have the lowest numbers)."""
     unknown, apart, near, few = _COMPLAINTS
-    least = min(found.ess_bulk, found.ess_tail)
-    if math.isnan(found.r_hat):
+    least = min(one.ess_bulk, one.ess_tail)
+    if math.isnan(one.r_hat):
         return unknown, 0.0
-    if found.r_hat > _FLAGGED:
-        return apart, -found.r_hat
-    if thinned or found.sd == 0.0:
+    if one.r_hat > _FLAGGED:
+        return apart, -one.r_hat
+    if thinned or one.sd == 0.0:
         return "", 0.0
     if least < _LEAST_ESS:
         return few, least
-    return (near, -found.r_hat) if found.r_hat > _NOTED else ("", 0.0)
+    return (near, -one.r_hat) if one.r_hat > _NOTED else ("", 0.0)
 
 
-def _listed(found: list[tuple[float, str]], form: str) -> str:
+def _listed(values: list[tuple[float, str]], form: str) -> str:
     """Return names and numbers in words, the worst ones."""
-    worst = sorted(found, key=lambda item: item[0])
+    worst = sorted(values, key=lambda item: item[0])
     items = [f"{abs(value):{form}} for {name}" if form else name for value, name in worst]
     more = [f"and {len(items) - _LISTED} more"] if len(items) > _LISTED else []
     return ", ".join(items[:_LISTED] + more)
@@ -148,7 +148,7 @@ def _learned(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _shared(tree: xr.DataTree) -> Iterator[FloatArray]:
-    """Yield how many features two rows share in each kept draw, for some pairs of rows."""
+    """Yield how many features two rows share in each stored draw, for some pairs of rows."""
     rows = array(tree, "features", "rows")
     for one, other in _pairs(rows.shape[2]).tolist():
         both = np.bitwise_count(rows[:, :, one] & rows[:, :, other])

@@ -1,7 +1,7 @@
-"""Draws as arrays: one pool of kept draws, their features in one order.
+"""One pool of stored draws as arrays, their features in one order.
 
-What reads a posterior beyond sums (new rows, held-out entries, imputation) takes `Draws`. They come
-from the chains of one mode: averages over modes describe none of them.
+New rows, held-out entries and imputation are computed from `Draws`. They come from the chains of
+one mode: averages over modes describe none of them.
 """
 
 from __future__ import annotations
@@ -18,25 +18,17 @@ from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
 from ribp.likelihoods import Likelihood
 from ribp.likelihoods.data import BoolArray, Rows
-from ribp.posterior.align import Alignment, align
-from ribp.posterior.modes import modes
-from ribp.posterior.stored_draws import array, kept
+from ribp.posterior.align import Alignment
+from ribp.posterior.stored_draws import array, stored_draws
 from ribp.recording import pack_rows, unpack_rows
 
-__all__ = [
-    "Draws",
-    "aligned_draws",
-    "aligned_row_probs",
-    "draws",
-    "features_in_use",
-    "unaligned_draws",
-]
+__all__ = ["Draws", "aligned_draws", "aligned_row_probs", "features_in_use", "unaligned_draws"]
 
 _PART = 2**14  # rows
 
 
 class Draws(NamedTuple):
-    """A pool of kept draws, their features in one order (the most popular first)."""
+    """A pool of stored draws, their features in one order (the most popular first)."""
 
     parameters: list[Any]
     """Features, background and scales of each draw, as the likelihood has them."""
@@ -84,64 +76,36 @@ def aligned_row_probs(
     -------
     Shape (rows, features).
     """
-    all_kept = kept(tree)
-    n_rows, n_features = all_kept.shape[2:]
+    stored = stored_draws(tree)
+    n_rows, n_features = stored.shape[2:]
     order = alignment.order[:, :, features]
-    found = np.empty((n_rows, features.size), dtype)
+    probs = np.empty((n_rows, features.size), dtype)
     for part in _parts(n_rows):
         total = np.zeros((part.stop - part.start, features.size), np.int64)
         for at, draw in np.ndindex(order.shape[:2]):
-            packed = all_kept.rows[alignment.chains[at], draw, part]
+            packed = stored.rows[alignment.chains[at], draw, part]
             total += unpack_rows(packed, n_features)[:, order[at, draw]]
-        found[part] = total / (order.shape[0] * order.shape[1])
-    return found
+        probs[part] = total / (order.shape[0] * order.shape[1])
+    return probs
 
 
 def features_in_use(tree: xr.DataTree, alignment: Alignment) -> BoolArray:
     """Return which features some row has, in the draws of an alignment, (draws, features)."""
-    active = kept(tree).active[list(alignment.chains)]
-    found = np.take_along_axis(active, alignment.order, axis=2)
-    return np.asarray(found.reshape(found.shape[0] * found.shape[1], found.shape[2]))
+    active = stored_draws(tree).active[list(alignment.chains)]
+    in_order = np.take_along_axis(active, alignment.order, axis=2)
+    return np.asarray(in_order.reshape(in_order.shape[0] * in_order.shape[1], in_order.shape[2]))
 
 
 def _parts(n_rows: int) -> list[slice]:
-    """Return ranges of rows of which nobody minds a copy."""
+    """Return ranges of rows small enough to be copied."""
     return [slice(at, min(at + _PART, n_rows)) for at in range(0, n_rows, _PART)]
-
-
-def draws(
-    tree: xr.DataTree,
-    likelihood: Likelihood[Any],
-    counts: RowCounts | None,
-    mode: int = 0,
-    max_draws: int | None = None,
-) -> Draws:
-    """Return the draws of the chains of one mode, aligned.
-
-    Parameters
-    ----------
-    tree
-        A result.
-    likelihood
-        The one it was made with.
-    counts
-        The count law of every row; None for a buffet.
-    mode
-        Which mode: 0 is that of the highest mean log joint in a chain.
-    max_draws
-        Take at most so many draws, evenly spaced.
-    """
-    found = modes(tree)
-    mode = checks.integer("mode", mode, most=len(found) - 1)
-    alignment = align(kept(tree), found[mode].chains)
-    return aligned_draws(tree, likelihood, counts, alignment, max_draws)
 
 
 def unaligned_draws(
     tree: xr.DataTree, likelihood: Likelihood[Any], counts: RowCounts | None
 ) -> Draws:
-    """Return all kept draws of all chains, chain by chain, features in the order they had."""
-    chains, n_draws, _, features = kept(tree).shape
+    """Return all stored draws of all chains, chain by chain, features in the order they had."""
+    chains, n_draws, _, features = stored_draws(tree).shape
     order = np.broadcast_to(np.arange(features), (chains, n_draws, features))
     nothing = np.empty(0)
     alignment = Alignment(tuple(range(chains)), order, nothing, nothing, nothing)
@@ -154,27 +118,38 @@ def aligned_draws(
     counts: RowCounts | None,
     alignment: Alignment,
     max_draws: int | None = None,
-    *,
-    with_rows: bool = True,
+    rows: IntArray | None = None,
 ) -> Draws:
-    """Return the draws of the chains of an alignment; without rows if nobody needs them."""
-    all_kept = kept(tree)
+    """Return the draws of the chains of an alignment.
+
+    Parameters
+    ----------
+    tree, likelihood, counts
+        A result, its likelihood, and the count law of every row; None for a buffet.
+    alignment
+        The order of the features.
+    max_draws
+        Take at most so many draws, evenly spaced.
+    rows
+        Take only these rows; all if None.
+    """
+    stored = stored_draws(tree)
     at_chain, at_draw = _spaced(alignment.order.shape[:2], max_draws)
     chain, order = np.array(alignment.chains)[at_chain], alignment.order[at_chain, at_draw]
-    features = all_kept.components[chain[:, None], at_draw[:, None], order]
-    log_odds = all_kept.log_odds[chain[:, None], at_draw[:, None], order]
-    n_rows, width = all_kept.rows.shape[2:]
-    rows = np.empty((chain.size, n_rows if with_rows else 0, width), np.uint8)
+    features = stored.components[chain[:, None], at_draw[:, None], order]
+    log_odds = stored.log_odds[chain[:, None], at_draw[:, None], order]
+    at = np.arange(stored.shape[2]) if rows is None else rows
+    packed = np.empty((chain.size, at.size, stored.rows.shape[3]), np.uint8)
     for place, (c, d) in enumerate(zip(chain.tolist(), at_draw.tolist(), strict=True)):
-        for part in _parts(rows.shape[1]):
-            z = unpack_rows(all_kept.rows[c, d, part], all_kept.shape[3])
-            rows[place, part] = pack_rows(z[:, order[place]])
-    draw = all_kept.numbers[at_draw]
+        for part in _parts(at.size):
+            z = unpack_rows(stored.rows[c, d, at[part]], stored.shape[3])
+            packed[place, part] = pack_rows(z[:, order[place]])
+    draw = stored.numbers[at_draw]
     return Draws(
         _parameters(tree, likelihood, np.nan_to_num(features), chain, at_draw, draw),
         np.where(np.isnan(log_odds), -np.inf, log_odds),
-        _count_log_probs(tree, counts, chain, draw, all_kept.shape[3]),
-        rows,
+        _count_log_probs(tree, counts, chain, draw, stored.shape[3]),
+        packed,
         chain,
         draw,
     )

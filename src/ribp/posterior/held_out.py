@@ -1,7 +1,6 @@
-"""How good guesses of hidden entries are: their log density given the entries that were seen.
+"""Scores of hidden entries: their mean log density given the observed entries.
 
-What that is worth shows beside a model that knows the columns only
-(`EntryLaw.column_log_density`).
+Compare it with that of a model of the columns alone (`EntryLaw.column_log_density`).
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ __all__ = ["Score", "score"]
 
 
 class Score(NamedTuple):
-    """Log density of hidden entries."""
+    """Mean log density of entries, or mean gain in it."""
 
     entries: int
     mean: float
+    """Per entry."""
     standard_error: float
 
 

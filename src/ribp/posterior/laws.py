@@ -1,6 +1,6 @@
-"""The count laws of rows that a fit has not seen.
+"""The count laws of new rows.
 
-A law of the fit is what it was found to be, if it was learned; another one is what it says (its
+A learned law of the fit is its posterior; another one is what it says (its
 prior mean, if it is to be learned). Without any the rows have the law of the fit; where rows of the
 fit had different laws, the average over its rows, and a warning says so.
 """

@@ -1,4 +1,4 @@
-"""Which chains found the same features: modes.
+"""Modes: groups of chains with the same features.
 
 Chains may stop at different explanations of the data; their draws must not be averaged. Each chain
 is cut into two halves, each half aligned by itself, which gives mean activities P (rows, features).
@@ -9,9 +9,9 @@ Two halves agree to the extent
 1 for the same features, 0 for features that share nothing. Matching maximises sum min(P, Q), since
 sum max is the rest. A diffuse posterior has a low agreement even of a chain with itself, so the
 agreement of two chains (the mean over their halves) is judged relative to that of each one's two
-halves: chains are in one mode if it reaches `ALIKE` of the lower of the two. In short runs (chords,
-two toy sets, one of them at four noise levels, data all missing) it was 0.98 or more for chains
-that had found the same features, and 0.88 or less for chains at different ones.
+halves: chains are in one mode if it reaches `SAME_MODE` of the lower of the two. In short runs
+(chords, two toy sets, one of them at four noise levels, data all missing) it was 0.98 or more for
+chains with the same features, and 0.88 or less for chains with different ones.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray
 from ribp.posterior.align import align
-from ribp.posterior.stored_draws import Kept, array, kept
+from ribp.posterior.stored_draws import StoredDraws, array, stored_draws
 
-__all__ = ["ALIKE", "Mode", "agreement", "modes"]
+__all__ = ["SAME_MODE", "Mode", "agreement", "modes"]
 
-ALIKE = 0.93
+SAME_MODE = 0.93
 """Least agreement of chains in one mode, relative to that of the halves of one chain."""
 
 
 class Mode(NamedTuple):
-    """Chains that found the same features."""
+    """Chains with the same features."""
 
     chains: tuple[int, ...]
     """The chain of the highest mean log joint first."""
@@ -46,12 +46,16 @@ class Mode(NamedTuple):
 def modes(tree: xr.DataTree) -> tuple[Mode, ...]:
     """Return the modes, that of the highest mean log joint in a chain first."""
     log_joint = array(tree, "posterior", "log_joint").mean(axis=1)
-    halves = _halves(kept(tree))
+    halves = _halves(stored_draws(tree))
     leaders: list[int] = []
     members: dict[int, list[int]] = {}
     for chain in np.argsort(-log_joint, kind="stable").tolist():
-        found = (lead for lead in leaders if _alike(halves[lead], halves[chain]) >= ALIKE)
-        lead = next(found, chain)
+        same = (
+            lead
+            for lead in leaders
+            if _relative_agreement(halves[lead], halves[chain]) >= SAME_MODE
+        )
+        lead = next(same, chain)
         if lead == chain:
             leaders.append(chain)
         members.setdefault(lead, []).append(chain)
@@ -59,7 +63,7 @@ def modes(tree: xr.DataTree) -> tuple[Mode, ...]:
         Mode(
             tuple(members[lead]),
             float(log_joint[members[lead]].mean()),
-            _alike(halves[leaders[0]], halves[lead]),
+            _relative_agreement(halves[leaders[0]], halves[lead]),
         )
         for lead in leaders
     )
@@ -75,15 +79,15 @@ def agreement(first: FloatArray, second: FloatArray) -> float:
     return both / either if either > 0.0 else 1.0
 
 
-def _halves(kept: Kept) -> list[list[FloatArray]]:
+def _halves(stored: StoredDraws) -> list[list[FloatArray]]:
     """Return the mean activities of the halves of each chain (of the whole, if of one draw)."""
-    chains, draws, _, _ = kept.shape
+    chains, draws, _, _ = stored.shape
     size = max(draws // 2, 1)
-    parts = [kept.cut(slice(0, size)), kept.cut(slice(draws - size, draws))]
+    parts = [stored.cut(slice(0, size)), stored.cut(slice(draws - size, draws))]
     return [[align(part, [chain]).activity[0] for part in parts] for chain in range(chains)]
 
 
-def _alike(first: list[FloatArray], second: list[FloatArray]) -> float:
+def _relative_agreement(first: list[FloatArray], second: list[FloatArray]) -> float:
     """Return the agreement of two chains relative to that of one with itself."""
     if first is second:
         return 1.0

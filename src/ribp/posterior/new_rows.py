@@ -1,4 +1,4 @@
-"""What the posterior says of rows it has not seen, z summed out and draws averaged.
+"""Density and features of new rows, z summed out and draws averaged.
 
 Given draws s = 1..S of everything but the row, with p_s(x) and P_s(z_i = 1 | x) from
 `row_posterior`,
@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.data import Data
+from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
 from ribp.symmetric import log_esp
 
-__all__ = ["NewRows", "laws_given", "weigh_rows"]
+__all__ = ["NewRows", "existing_features", "row_prior", "weigh_rows"]
 
 
 class NewRows(NamedTuple):
@@ -48,7 +48,7 @@ def weigh_rows(
     draws: Draws,
     likelihood: Any,
     data: Data,
-    which: IntArray,
+    law_of_row: IntArray,
     count_log_probs: FloatArray | None = None,
     *,
     n_jobs: int = 1,
@@ -62,7 +62,7 @@ def weigh_rows(
         Of the fit.
     data
         The rows.
-    which
+    law_of_row
         The count law of each row.
     count_log_probs
         log f of these laws, shape (laws, features + 1) or (draws, laws, features + 1); None for
@@ -76,20 +76,20 @@ def weigh_rows(
     laws = np.broadcast_to(laws, (len(draws.parameters), *laws.shape[-2:]))
     volume, data = likelihood.row_log_volume(data), likelihood.standard(data)
 
-    def given(s: int) -> RowPosterior:
-        return _given_draw(draws, s, laws[s], likelihood, data, which, options)
+    def given_draw(s: int) -> RowPosterior:
+        return _given_draw(draws, s, laws[s], likelihood, data, law_of_row, options)
 
     with ThreadPoolExecutor(n_jobs) as pool:
-        found = list(pool.map(given, range(len(draws.parameters))))
-    by_draw = np.array([one.log_density for one in found])
+        by_draws = list(pool.map(given_draw, range(len(draws.parameters))))
+    by_draw = np.array([one.log_density for one in by_draws])
     log_density = reduce(np.logaddexp, by_draw)  # NumPy's sums depend on the number of rows
     weights = np.exp(by_draw - np.where(np.isfinite(log_density), log_density, 0.0))
-    errors = np.array([one.standard_error for one in found])
-    probs = np.zeros((len(which), draws.log_odds.shape[1]))
-    for one, weight in zip(found, weights, strict=True):
+    errors = np.array([one.standard_error for one in by_draws])
+    probs = np.zeros((len(law_of_row), draws.log_odds.shape[1]))
+    for one, weight in zip(by_draws, weights, strict=True):
         probs += np.where(weight[:, None] > 0, weight[:, None] * one.probs, 0.0)
     return NewRows(
-        log_density - np.log(len(found)) - volume,
+        log_density - np.log(len(by_draws)) - volume,
         np.sqrt(reduce(np.add, np.square(weights * errors))),
         np.clip(probs, 0.0, 1.0),  # weights add up to one but for rounding
         by_draw - volume,
@@ -102,30 +102,45 @@ def _given_draw(
     laws: FloatArray,
     likelihood: Any,
     data: Data,
-    which: IntArray,
+    law_of_row: IntArray,
     options: dict[str, Any],
 ) -> RowPosterior:
     """Return the rows given one draw; features that do not exist in it are off."""
-    real = np.isfinite(draws.log_odds[s])
-    given = likelihood.standardised(draws.parameters[s])
-    parameters = given._replace(features=np.ascontiguousarray(given.features[real]))
-    prior, law_of_row = laws_given(draws.log_odds[s][real], laws, which)
+    exists, parameters, prior, law_of_row = existing_features(draws, s, laws, law_of_row)
+    parameters = likelihood.standardised(parameters)
     one = row_posterior(
         data, likelihood, parameters, prior, law_of_row, seed=np.uint64(s), **options
     )
-    probs = np.zeros((len(which), real.size))
-    probs[:, real] = one.probs
-    sample = np.zeros(probs.shape, np.int8)
-    sample[:, real] = one.sample
-    return one._replace(probs=probs, sample=sample)
+    probs = np.zeros((len(law_of_row), exists.size))
+    probs[:, exists] = one.probs
+    return one._replace(probs=probs)
 
 
-def laws_given(
+def existing_features(
+    draws: Draws, s: int, laws: FloatArray, law_of_row: IntArray
+) -> tuple[BoolArray, Any, RowPrior, IntArray]:
+    """Return which features exist in draw s, its parameters and row prior with only these.
+
+    Parameters
+    ----------
+    draws, s
+        All draws, and which one.
+    laws
+        log f of each count law, shape (laws, features + 1); entries are independent without any.
+    law_of_row
+        The law of each row, which is also returned: that of the prior.
+    """
+    exists, parameters = np.isfinite(draws.log_odds[s]), draws.parameters[s]
+    parameters = parameters._replace(features=np.ascontiguousarray(parameters.features[exists]))
+    return exists, parameters, *row_prior(draws.log_odds[s][exists], laws, law_of_row)
+
+
+def row_prior(
     log_odds: FloatArray, laws: FloatArray, law_of_row: IntArray
 ) -> tuple[RowPrior, IntArray]:
     """Return the prior of rows given weights and log f of each law, and the law of each.
 
-    Entries are coins if there is no law.
+    Entries are independent if there is no law.
     """
     if len(laws):
         tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)

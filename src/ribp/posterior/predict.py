@@ -1,18 +1,17 @@
-"""What the posterior says of data: decoded rows, replicates, new rows, missing entries.
+"""Predictions of a posterior: decoded rows, replicates, new rows, missing entries.
 
 Draw s has rows Z_s, features A_s, a background b_s and, for Gaussian data, a noise. With
 M_s = b_s + Z_s A_s an entry has the mean M_s and the variance V_s (noise^2, or M_s for counts), so
 
     E[x] = mean_s M_s,     Var[x] = mean_s V_s + var_s M_s,     p(x) = mean_s p(x | M_s, V_s).
 
-The last one scores entries that were held out of a fit: the rows of the draws were drawn given the
+The last one scores entries that were hidden from a fit: the rows of the draws were drawn given the
 other entries.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,10 @@ from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.restricted_bernoulli import sample_sets
 
-__all__ = [
-    "decode",
-    "fitted",
-    "held_out_entries",
-    "impute",
-    "new_rows",
-    "posterior_predictive",
-]
+__all__ = ["decode", "fitted", "held_out_entries", "impute", "new_rows", "posterior_predictive"]
 
 
-def decode(probs: ArrayLike, log_probs: FloatArray, which: IntArray) -> Rows:
+def decode(probs: ArrayLike, log_probs: FloatArray, law_of_row: IntArray) -> Rows:
     """Return 0/1 rows that obey their count laws and are right in most entries, on average.
 
     The expected number of right entries, up to a constant, is sum_i z_i (2 p_i - 1): with k ones it
@@ -49,14 +41,14 @@ def decode(probs: ArrayLike, log_probs: FloatArray, which: IntArray) -> Rows:
         P(active), shape (rows, features).
     log_probs
         log f of each count law, shape (laws, features + 1); only where it is finite matters.
-    which
+    law_of_row
         The law of each row.
     """
     p = np.asarray(probs, dtype=np.float64)
     order = np.argsort(-p, axis=1, kind="stable")
     gains = np.zeros((p.shape[0], p.shape[1] + 1))
     np.cumsum(2.0 * np.take_along_axis(p, order, axis=1) - 1.0, axis=1, out=gains[:, 1:])
-    counts = np.where(np.isfinite(log_probs)[which], gains, -np.inf).argmax(axis=1)
+    counts = np.where(np.isfinite(log_probs)[law_of_row], gains, -np.inf).argmax(axis=1)
     rows = np.zeros(p.shape, np.int8)
     np.put_along_axis(rows, order, np.arange(p.shape[1]) < counts[:, None], axis=1)
     return rows
@@ -78,9 +70,9 @@ def posterior_predictive(
 
 
 def new_rows(
-    rng: np.random.Generator, draws: Draws, likelihood: Likelihood[Any], which: ArrayLike
+    rng: np.random.Generator, draws: Draws, likelihood: Likelihood[Any], law_of_row: ArrayLike
 ) -> tuple[Rows, FloatArray]:
-    """Return rows that have not been seen, and their data.
+    """Return new rows, and their data.
 
     Each comes from a draw of its own, taken at random. The features are those that the draws know:
     new dishes of an unrestricted buffet are left out.
@@ -90,14 +82,16 @@ def new_rows(
     rng
     draws
     likelihood
-    which
+    law_of_row
         The count law of each new row, as its position among the laws of the result; for a
         buffet, which has none, only their number matters.
     """
-    laws = checks.integers("which", which)
+    laws = checks.integers("law_of_row", law_of_row)
     n_laws, features = draws.count_log_probs.shape[1], draws.log_odds.shape[1]
     if n_laws and laws.size and laws.max() >= n_laws:
-        raise InputError("which", f"must be below {n_laws}", laws.max(), "Name a law of the fit.")
+        raise InputError(
+            "law_of_row", f"must be below {n_laws}", laws.max(), "Name a law of the fit."
+        )
     rows = np.zeros((laws.size, features), np.int8)
     data = np.empty((laws.size, draws.parameters[0].features.shape[1]))
     source = rng.integers(len(draws.rows), size=laws.size)
@@ -128,11 +122,12 @@ def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[Float
     Entries that were observed are what they are, with a standard deviation of zero.
     """
     mean, squares, variance = (np.zeros(data.values.shape) for _ in range(3))
-    for number, (means, variances) in enumerate(_moments(draws, likelihood), start=1):
+    for at, parameters in enumerate(draws.parameters):
+        means = likelihood.means(draws.unpacked(at), parameters)
         step = means - mean
-        mean += step / number
+        mean += step / (at + 1)
         squares += step * (means - mean)
-        variance += (variances - variance) / number
+        variance += (likelihood.variances(means, parameters) - variance) / (at + 1)
     spread = np.sqrt(variance + squares / len(draws.rows))
     missing = ~data.observed if data.observed.size else np.zeros(data.values.shape, bool)
     return np.where(missing, mean, data.values), np.where(missing, spread, 0.0)
@@ -171,10 +166,3 @@ def held_out_entries(
         density = likelihood.log_density(np.where(mask, values, 0.0), means, parameters)
         np.logaddexp(total, density[mask], out=total)
     return np.asarray(total - math.log(len(draws.rows)))
-
-
-def _moments(draws: Draws, likelihood: Likelihood[Any]) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the means and the variances of all entries given each draw."""
-    for at, parameters in enumerate(draws.parameters):
-        means = likelihood.means(draws.unpacked(at), parameters)
-        yield means, likelihood.variances(means, parameters)

@@ -36,7 +36,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
-from ribp.posterior.residuals import Seen, residuals, seen
+from ribp.posterior.residuals import CheckedColumns, checked_columns, residuals
 
 __all__ = ["NOISE", "Checked", "Checks", "checks"]
 
@@ -66,14 +66,14 @@ class Checked(NamedTuple):
     """Which column or feature, the most popular feature first."""
 
 
-class _Found(NamedTuple):
+class _CheckOfDraw(NamedTuple):
     """One check of one draw: an array for columns or features, or a single number."""
 
     p_value: Any
     size: Any
 
 
-_NOTHING = _Found(1.0, 0.0)  # that could be checked
+_NOTHING = _CheckOfDraw(1.0, 0.0)  # that could be checked
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ class Checks:
     @property
     def worst(self) -> dict[str, Checked]:
         """The worst column or feature of each check that was possible."""
-        found = {}
+        worst = {}
         for name, p in self.p_values.items():
             if p.size:
                 at, number = int(p.argmin()), 2.0 * len(self.p_values) * p.size
                 corrected = min(1.0, number * float(p[at]))
-                found[name] = Checked(corrected, float(self.sizes[name][at]), at)
-        return found
+                worst[name] = Checked(corrected, float(self.sizes[name][at]), at)
+        return worst
 
     def __str__(self) -> str:
         lines = ["check                 number   worst      size  in noise   p-value"]
@@ -111,66 +111,69 @@ def checks(
     rng: np.random.Generator, draws: Draws, likelihood: Likelihood[Any], data: Data
 ) -> Checks:
     """Return p-values of all checks; 1 where too little was observed to tell."""
-    at = seen(data)
+    at = checked_columns(data)
     noise = _eigenvalues_of_noise(rng, at)
-    found = []
-    for s, given in enumerate(draws.parameters):
+    of_draws = []
+    for s, parameters in enumerate(draws.parameters):
         e = residuals(rng, draws, s, likelihood, at)
-        loadings = likelihood.loadings(likelihood.on_columns(given, at.columns))
-        found.append(_check(e, draws.unpacked(s), loadings, at, noise))
+        loadings = likelihood.loadings(likelihood.on_columns(parameters, at.columns))
+        of_draws.append(_check(e, draws.unpacked(s), loadings, at, noise))
     p_values, sizes = (
-        {name: np.atleast_1d(np.median([one[name][k] for one in found], axis=0)) for name in NOISE}
+        {
+            name: np.atleast_1d(np.median([one[name][k] for one in of_draws], axis=0))
+            for name in NOISE
+        }
         for k in range(2)
     )
     return Checks(p_values, sizes)
 
 
 def _check(
-    e: FloatArray, rows: Rows, loadings: FloatArray, at: Seen, noise: tuple[float, float]
-) -> dict[str, _Found]:
+    e: FloatArray, rows: Rows, loadings: FloatArray, at: CheckedColumns, noise: tuple[float, float]
+) -> dict[str, _CheckOfDraw]:
     """Return all checks of one draw."""
-    found: dict[str, _Found] = {}
+    results: dict[str, _CheckOfDraw] = {}
     entries = at.observed.sum(axis=0)
     means, squares = e.sum(axis=0) / entries, (e**2).sum(axis=0)
-    found["column mean"] = _of_columns(_two_sided(means * np.sqrt(entries)), means, at)
+    results["column mean"] = _of_columns(_two_sided(means * np.sqrt(entries)), means, at)
     spread = np.sqrt(squares / entries)
-    found["column spread"] = _of_columns(chdtrc(entries, squares), spread, at)
+    results["column spread"] = _of_columns(chdtrc(entries, squares), spread, at)
     e = e / np.maximum(spread, 1.0)
-    found["largest entry"], found["entries beyond 3"] = _far(e, int(entries.sum()))
-    found["residuals together"] = _together(e, *noise)
-    found["neighbouring rows"] = _neighbours(e, at.observed)
+    results["largest entry"], results["entries beyond 3"] = _far(e, int(entries.sum()))
+    results["residuals together"] = _together(e, *noise)
+    results["neighbouring rows"] = _neighbours(e, at.observed)
     count = rows.sum(axis=1, dtype=np.int64)
-    found["mean by count"] = _by_count(e, at.observed, count)
-    found["largest row"], found["spread by count"] = _rows(e, at.observed, count)
+    results["mean by count"] = _by_count(e, at.observed, count)
+    results["largest row"], results["spread by count"] = _rows(e, at.observed, count)
     along = _along(e, rows, loadings, at.observed)
-    found["strength of features"], found["features left out"] = along
-    return found
+    results["strength of features"], results["features left out"] = along
+    return results
 
 
 def _two_sided(z: Any) -> Any:
     return 2.0 * ndtr(-np.abs(z))
 
 
-def _of_columns(p: FloatArray, size: FloatArray, at: Seen) -> _Found:
+def _of_columns(p: FloatArray, size: FloatArray, at: CheckedColumns) -> _CheckOfDraw:
     """Return a check of all columns of the data."""
-    found = _Found(np.ones(at.columns.size), np.zeros(at.columns.size))
-    found.p_value[at.columns], found.size[at.columns] = p, size
-    return found
+    result = _CheckOfDraw(np.ones(at.columns.size), np.zeros(at.columns.size))
+    result.p_value[at.columns], result.size[at.columns] = p, size
+    return result
 
 
-def _far(e: FloatArray, entries: int) -> tuple[_Found, _Found]:
+def _far(e: FloatArray, entries: int) -> tuple[_CheckOfDraw, _CheckOfDraw]:
     if not entries:
         return _NOTHING, _NOTHING
     largest = float(np.abs(e).max())
     far, share = int((np.abs(e) > _FAR).sum()), float(_two_sided(_FAR))
     beyond = float(bdtrc(far - 1, entries, share)) if far else 1.0
     return (
-        _Found(min(1.0, entries * float(_two_sided(largest))), largest),
-        _Found(beyond, far / entries),
+        _CheckOfDraw(min(1.0, entries * float(_two_sided(largest))), largest),
+        _CheckOfDraw(beyond, far / entries),
     )
 
 
-def _together(e: FloatArray, mean: float, deviation: float) -> _Found:
+def _together(e: FloatArray, mean: float, deviation: float) -> _CheckOfDraw:
     """Return P(largest eigenvalue is larger), by a law of the skewness of Tracy and Widom's.
 
     Mean and deviation are those of a sample, so a score counts as one of Student's law.
@@ -181,7 +184,7 @@ def _together(e: FloatArray, mean: float, deviation: float) -> _Found:
     student = (value - mean) / (deviation * math.sqrt(1.0 + 1.0 / _NOISES))
     normal = -float(ndtri(max(stdtr(_NOISES - 1, -student), _LEAST)))
     score = shape + normal * math.sqrt(shape)
-    return _Found(float(gammaincc(shape, max(score, 0.0))), value / mean)
+    return _CheckOfDraw(float(gammaincc(shape, max(score, 0.0))), value / mean)
 
 
 def _largest_eigenvalue(e: FloatArray) -> float:
@@ -191,36 +194,36 @@ def _largest_eigenvalue(e: FloatArray) -> float:
     return float(np.linalg.eigvalsh(product)[-1]) / len(e)
 
 
-def _eigenvalues_of_noise(rng: np.random.Generator, at: Seen) -> tuple[float, float]:
+def _eigenvalues_of_noise(rng: np.random.Generator, at: CheckedColumns) -> tuple[float, float]:
     """Return mean and deviation of the largest eigenvalue of noise, the same entries missing."""
     if at.values.shape[1] < 2 or len(at.values) < _LEAST_ROWS:
         return 0.0, 0.0
-    found = []
+    values = []
     for _ in range(_NOISES):
         e = np.where(at.observed, rng.standard_normal(at.values.shape), 0.0)
         spread = np.sqrt((e**2).sum(axis=0) / at.observed.sum(axis=0))
-        found.append(_largest_eigenvalue(e / np.maximum(spread, 1.0)))
-    return float(np.mean(found)), float(np.std(found, ddof=1))
+        values.append(_largest_eigenvalue(e / np.maximum(spread, 1.0)))
+    return float(np.mean(values)), float(np.std(values, ddof=1))
 
 
-def _neighbours(e: FloatArray, observed: BoolArray) -> _Found:
+def _neighbours(e: FloatArray, observed: BoolArray) -> _CheckOfDraw:
     pairs = int((observed[1:] & observed[:-1]).sum())
     if not pairs:
         return _NOTHING
     total = float((e[1:] * e[:-1]).sum())
-    return _Found(float(ndtr(-total / math.sqrt(pairs))), total / pairs)
+    return _CheckOfDraw(float(ndtr(-total / math.sqrt(pairs))), total / pairs)
 
 
-def _by_count(e: FloatArray, observed: BoolArray, count: IntArray) -> _Found:
+def _by_count(e: FloatArray, observed: BoolArray, count: IntArray) -> _CheckOfDraw:
     """Return P(sum_kd n_kd mean_kd^2 is larger), chi-squared."""
     group = (count[:, None] == np.unique(count)).astype(np.float64)
     number = group.T @ observed
     squares = float(((group.T @ e) ** 2 / np.maximum(number, 1.0)).sum())
     cells = np.count_nonzero(number)
-    return _Found(float(chdtrc(cells, squares)), squares / cells) if cells else _NOTHING
+    return _CheckOfDraw(float(chdtrc(cells, squares)), squares / cells) if cells else _NOTHING
 
 
-def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[_Found, _Found]:
+def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[_CheckOfDraw, _CheckOfDraw]:
     """Return checks of the largest row, and of the slope of row sizes over counts."""
     some = observed.any(axis=1)
     entries, squares = observed.sum(axis=1)[some], (e**2).sum(axis=1)[some]
@@ -230,29 +233,29 @@ def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[_Found, 
     scores = np.where(above < 0.5, -ndtri(above), ndtri(chdtr(entries, squares)))
     at = int(above.argmin())
     typical = float(chdtri(entries[at], 1.0 / above.size))  # of the largest of so many rows
-    largest = _Found(min(1.0, float(above[at]) * above.size), float(squares[at]) / typical)
+    largest = _CheckOfDraw(min(1.0, float(above[at]) * above.size), float(squares[at]) / typical)
     around = count[some] - count[some].mean()
     spread = math.sqrt(float(around @ around))
     if spread == 0.0:
         return largest, _NOTHING
     slope = float(around @ scores) / spread
     size = float(np.linalg.norm(scores - scores.mean()))
-    return largest, _Found(float(_two_sided(slope)), slope / (size or 1.0))
+    return largest, _CheckOfDraw(float(_two_sided(slope)), slope / (size or 1.0))
 
 
 def _along(
     e: FloatArray, rows: Rows, loadings: FloatArray, observed: BoolArray
-) -> tuple[_Found, _Found]:
+) -> tuple[_CheckOfDraw, _CheckOfDraw]:
     """Return checks of e along each feature, over the rows that have it and those without."""
     length = np.sqrt((loadings**2).sum(axis=1))
     unit = loadings / np.where(length > 0.0, length, 1.0)[:, None]
     share = observed.astype(np.float64) @ (unit**2).T
     clear = share > _LEAST_SHARE
     squares = np.where(clear, (e @ unit.T) ** 2 / np.where(clear, share, 1.0), 0.0)
-    found = []
+    results = []
     for which in (rows > 0, rows == 0):
         number = np.where(rows.any(axis=0), (which & clear).sum(axis=0), 0)
         total = (which * squares).sum(axis=0)
         p = np.where(number > 0, chdtrc(np.maximum(number, 1), total), 1.0)
-        found.append(_Found(p, total / np.maximum(number, 1)))
-    return found[0], found[1]
+        results.append(_CheckOfDraw(p, total / np.maximum(number, 1)))
+    return results[0], results[1]

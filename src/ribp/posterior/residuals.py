@@ -1,4 +1,4 @@
-"""What one draw leaves over of the data, in units in which a model that is right leaves noise.
+"""Residuals of one draw, in units in which those of a right model are standard normal.
 
 Gaussian data: e_nd = (x_nd - b_d - z_n A_d)/s_d. Others: e = Phi^{-1}(u), u uniform between
 P(X < x) and P(X <= x) given the draw (randomised quantile residuals; Dunn and Smyth 1996).
@@ -18,12 +18,12 @@ from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.data import BoolArray
 from ribp.posterior.draws import Draws
 
-__all__ = ["Seen", "residuals", "seen"]
+__all__ = ["CheckedColumns", "checked_columns", "residuals"]
 
 _FEW = 4  # observed entries below which a column tells nothing of its spread
 
 
-class Seen(NamedTuple):
+class CheckedColumns(NamedTuple):
     """The part of the data that can be checked: columns that vary."""
 
     values: FloatArray
@@ -34,19 +34,19 @@ class Seen(NamedTuple):
     """Which columns of the data these are, shape (dims,)."""
 
 
-def seen(data: Data) -> Seen:
+def checked_columns(data: Data) -> CheckedColumns:
     """Return the columns with at least four observed entries that are not all the same."""
     observed = np.ones(data.values.shape, bool) if data.complete else data.observed
     low = np.where(observed, data.values, np.inf).min(axis=0, initial=np.inf)
     high = np.where(observed, data.values, -np.inf).max(axis=0, initial=-np.inf)
     columns = (observed.sum(axis=0) >= _FEW) & (high > low)
-    return Seen(data.values[:, columns], observed[:, columns], columns)
+    return CheckedColumns(data.values[:, columns], observed[:, columns], columns)
 
 
 def residuals(
-    rng: np.random.Generator, draws: Draws, s: int, likelihood: Likelihood[Any], at: Seen
+    rng: np.random.Generator, draws: Draws, s: int, likelihood: Likelihood[Any], at: CheckedColumns
 ) -> FloatArray:
     """Return e of draw s, shape (rows, columns); zero where missing."""
-    given = likelihood.on_columns(draws.parameters[s], at.columns)
-    means = likelihood.means(draws.unpacked(s), given)
-    return np.where(at.observed, likelihood.residuals(rng, at.values, means, given), 0.0)
+    parameters = likelihood.on_columns(draws.parameters[s], at.columns)
+    means = likelihood.means(draws.unpacked(s), parameters)
+    return np.where(at.observed, likelihood.residuals(rng, at.values, means, parameters), 0.0)

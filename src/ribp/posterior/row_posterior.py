@@ -1,4 +1,4 @@
-"""What the parameters of one draw say of rows, seen or new: their density and their features.
+"""Density and features of rows, old or new, given the parameters of one draw.
 
 Given features, background, noise, log-odds theta and the count law of a row, its z is summed out of
 
@@ -89,22 +89,22 @@ def row_posterior(
     for law in np.unique(law_of_row):
         at = np.flatnonzero(law_of_row == law)
         table = np.ascontiguousarray(prior.tables[law])
-        given = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
+        arguments = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
         part = _empty(at.size, prior.log_odds.size)
         if _possible_rows(table) <= max_enumerated:
-            rows.enumerate(seeds[at], *given, part.log_density, part.probs, part.sample)
+            rows.enumerate(seeds[at], *arguments, part.log_density, part.probs, part.sample)
         else:
-            rows.anneal(seeds[at], n_particles, n_steps, *given, *part)
+            rows.anneal(seeds[at], n_particles, n_steps, *arguments, *part)
         out.log_density[at], out.standard_error[at] = part.log_density, part.standard_error
         out.probs[at], out.sample[at] = part.probs, part.sample
     return out._replace(log_density=out.log_density + rows.constants)
 
 
-def _row_seeds(seed: np.uint64, values: FloatArray, seen: BoolArray) -> NDArray[np.uint64]:
+def _row_seeds(seed: np.uint64, values: FloatArray, observed: BoolArray) -> NDArray[np.uint64]:
     """Return a key for each row that depends on the seed and on what was observed."""
     key = int(seed).to_bytes(8, "little")
     seeds = np.empty(len(values), np.uint64)
-    for n, (row, at) in enumerate(zip(values + 0.0, seen, strict=True)):  # no zero is negative
+    for n, (row, at) in enumerate(zip(values + 0.0, observed, strict=True)):  # no zero is negative
         digest = hashlib.blake2b(row.tobytes() + at.tobytes(), key=key, digest_size=8).digest()
         seeds[n] = int.from_bytes(digest, "little")
     return seeds

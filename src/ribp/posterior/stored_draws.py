@@ -1,8 +1,8 @@
-"""What a result keeps, as arrays: the draws whose rows and features were kept.
+"""Stored draws as arrays: those whose rows and features are in a result.
 
 The tree of a result (`ribp.results`) has a group `posterior` with every draw of what does not
-depend on names of features, and a group `features` with the draws that were kept, rows packed eight
-to a byte. Only one draw at a time is unpacked.
+depend on names of features, and a group `features` with the stored draws, rows packed eight to a
+byte. Only one draw at a time is unpacked.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ribp.errors import InputError, Notice
 from ribp.likelihoods.data import Rows
 from ribp.recording import unpack_rows
 
-__all__ = ["Kept", "array", "kept", "settings", "stored_notices"]
+__all__ = ["StoredDraws", "array", "settings", "stored_draws", "stored_notices"]
 
 _MOST_ROWS = 20_000  # by which features of draws are told apart
 
 
-class Kept(NamedTuple):
-    """The draws whose rows and features were kept."""
+class StoredDraws(NamedTuple):
+    """The draws whose rows and features are stored."""
 
     rows: NDArray[np.uint8]
     """Packed, shape (chains, draws, rows, bytes)."""
@@ -54,34 +54,29 @@ class Kept(NamedTuple):
         """Return the rows of one draw, shape (rows, features)."""
         return unpack_rows(self.rows[chain, draw], self.shape[3])
 
-    def cut(self, at: slice) -> Kept:
+    def cut(self, at: slice) -> StoredDraws:
         """Return some of the draws of each chain."""
-        return Kept(
-            self.rows[:, at],
-            self.components[:, at],
-            self.log_odds[:, at],
-            self.log_joint[:, at],
-            self.numbers[at],
-            self.active[:, at],
-            self.n_known,
-            self.units,
-        )
+        by_draw = ("rows", "components", "log_odds", "log_joint", "active")
+        parts = {name: getattr(self, name)[:, at] for name in by_draw}
+        return self._replace(**parts, numbers=self.numbers[at])
 
-    def sampled(self) -> Kept:
+    def sampled(self) -> StoredDraws:
         """Return the same with at most 20 000 rows, evenly spaced: enough to tell features."""
         step = -(-self.rows.shape[2] // _MOST_ROWS)
         return self if step <= 1 else self._replace(rows=self.rows[:, :, ::step])
 
 
-def kept(tree: xr.DataTree) -> Kept:
-    """Return the draws that a result kept."""
+def stored_draws(tree: xr.DataTree) -> StoredDraws:
+    """Return the stored draws of a result."""
     numbers = tree.children["features"].dataset["draw"].to_numpy()
     if numbers.size == 0:
-        raise InputError("result", "must have at least one kept draw", "none", "Run it for longer.")
+        raise InputError(
+            "result", "must have at least one stored draw", "none", "Run it for longer."
+        )
     at = np.searchsorted(tree.children["posterior"].dataset["draw"].to_numpy(), numbers)
     likelihood = settings(tree)["likelihood"]
     columns = likelihood.get("units")
-    return Kept(
+    return StoredDraws(
         array(tree, "features", "rows"),
         array(tree, "features", "components"),
         array(tree, "features", "log_odds"),
@@ -100,10 +95,10 @@ def array(tree: xr.DataTree, group: str, name: str) -> NDArray[Any]:
 
 
 def settings(tree: xr.DataTree) -> dict[str, Any]:
-    """Return how the result was made."""
+    """Return the settings of the fit."""
     return dict(json.loads(tree.attrs["settings"]))
 
 
 def stored_notices(tree: xr.DataTree) -> list[Notice]:
-    """Return what was found doubtful during the fit."""
+    """Return the warnings of the fit."""
     return [Notice(one["code"], one["text"]) for one in json.loads(tree.attrs["warnings"])]

@@ -27,14 +27,20 @@ from ribp.posterior.align import Alignment, align
 from ribp.posterior.diagnostics import Diagnostic, converged, diagnose
 from ribp.posterior.judgement import stored_judgement
 from ribp.posterior.modes import Mode, modes
-from ribp.posterior.stored_draws import Kept, array, kept, settings, stored_notices
+from ribp.posterior.stored_draws import (
+    StoredDraws,
+    array,
+    settings,
+    stored_draws,
+    stored_notices,
+)
 from ribp.posterior.verdict import Verdict, misfits, verdict
 
 __all__ = ["FeatureSummary", "Summary", "coactivation", "summary"]
 
 _EMPTY_COLUMNS = ("constant-column", "missing-column")  # do no harm
 _SHOWN = 40  # features in the text
-_SPARE = 0.1
+_UNUSED = 0.1
 _MOST_ROWS = 20_000
 
 
@@ -107,22 +113,31 @@ class Summary:
 
 def summary(
     tree: xr.DataTree,
-    found: tuple[Mode, ...] | None = None,
+    all_modes: tuple[Mode, ...] | None = None,
     alignment: Alignment | None = None,
+    diagnostics: dict[str, Diagnostic] | None = None,
 ) -> Summary:
-    """Return a summary of a result; its modes, and the main one aligned, are found if not given."""
-    found, all_kept = found or modes(tree), kept(tree)
-    alignment = alignment or align(all_kept, found[0].chains)
-    active = array(tree, "posterior", "active_features")[list(found[0].chains)]
+    """Return a summary of a result; what is None is computed.
+
+    Parameters
+    ----------
+    tree
+        A result.
+    all_modes, alignment, diagnostics
+        Its modes, the features of the main one in order, and the diagnostics of `diagnose`.
+    """
+    all_modes, draws = all_modes or modes(tree), stored_draws(tree)
+    alignment = alignment or align(draws, all_modes[0].chains)
+    diagnostics = diagnose(tree) if diagnostics is None else diagnostics
+    active = array(tree, "posterior", "active_features")[list(all_modes[0].chains)]
     numbers, times = np.unique(active, return_counts=True)
-    diagnostics = diagnose(tree)
     judgement = stored_judgement(tree)
     large, small = ([], []) if judgement is None else misfits(judgement, _column_names(tree))
     stored = stored_notices(tree)
     warnings = [
         *(one for one in stored if one.code not in _EMPTY_COLUMNS),
         *_interrupted(tree),
-        *_other_modes(found),
+        *_other_modes(all_modes),
         *_room(tree),
         *converged(diagnostics, mild=False),
         *large,
@@ -132,10 +147,10 @@ def summary(
         *(one for one in [*converged(diagnostics), *small] if one not in warnings),
     ]
     return Summary(
-        _summaries(all_kept, alignment),
+        _summaries(draws, alignment),
         {int(k): float(n / active.size) for k, n in zip(numbers, times, strict=True)},
         diagnostics,
-        found,
+        all_modes,
         warnings,
         notes,
         verdict(array(tree, "posterior", "log_joint").shape[0], warnings, notes, judgement),
@@ -167,8 +182,8 @@ def coactivation(
     -------
     Shape (rows, rows); the diagonal is the mean count of each row.
     """
-    all_kept = kept(tree)
-    at = np.arange(all_kept.shape[2]) if rows is None else checks.integers("rows", rows)
+    stored = stored_draws(tree)
+    at = np.arange(stored.shape[2]) if rows is None else checks.integers("rows", rows)
     if at.size > _MOST_ROWS:
         raise InputError(
             "rows", f"must be at most {_MOST_ROWS}", at.size, "Pass the indices of some rows."
@@ -176,24 +191,24 @@ def coactivation(
     chains = modes(tree)[0].chains if chains is None else chains
     total = np.zeros((at.size, at.size))
     for chain in chains:
-        for draw in range(all_kept.shape[1]):
-            z = all_kept.unpacked(chain, draw)[at].astype(np.float64)
+        for draw in range(stored.shape[1]):
+            z = stored.unpacked(chain, draw)[at].astype(np.float64)
             total += z @ z.T
-    return total / (len(chains) * all_kept.shape[1])
+    return total / (len(chains) * stored.shape[1])
 
 
-def _summaries(all_kept: Kept, alignment: Alignment) -> list[FeatureSummary]:
+def _summaries(stored: StoredDraws, alignment: Alignment) -> list[FeatureSummary]:
     """Return the features that some draw uses."""
     chains = list(alignment.chains)
     n_draws = alignment.order.shape[1]
     weight = np.zeros(alignment.order.shape[2])
-    component = np.zeros((weight.size, all_kept.components.shape[3]))
+    component = np.zeros((weight.size, stored.components.shape[3]))
     for at, chain in enumerate(chains):
         for draw in range(n_draws):
             order = alignment.order[at, draw]
-            used = all_kept.active[chain, draw, order]
-            weight[used] += expit(all_kept.log_odds[chain, draw, order[used]])
-            component[used] += all_kept.components[chain, draw, order[used]]
+            used = stored.active[chain, draw, order]
+            weight[used] += expit(stored.log_odds[chain, draw, order[used]])
+            component[used] += stored.components[chain, draw, order[used]]
     uses = np.rint(alignment.in_use.sum(axis=0) * n_draws)
     popularity = alignment.activity.mean(axis=(0, 1))
     stability = alignment.stability
@@ -201,7 +216,7 @@ def _summaries(all_kept: Kept, alignment: Alignment) -> list[FeatureSummary]:
         FeatureSummary(
             float(popularity[i]),
             float(weight[i] / uses[i]),
-            float(np.linalg.norm(component[i] / uses[i] / all_kept.units)),
+            float(np.linalg.norm(component[i] / uses[i] / stored.units)),
             float(stability[:, i].mean()),
             int((stability[:, i] >= 0.5).sum()),
         )
@@ -218,16 +233,16 @@ def _interrupted(tree: xr.DataTree) -> list[Notice]:
     return [Notice("interrupted", text)]
 
 
-def _other_modes(found: tuple[Mode, ...]) -> list[Notice]:
-    if len(found) == 1:
+def _other_modes(all_modes: tuple[Mode, ...]) -> list[Notice]:
+    if len(all_modes) == 1:
         return []
-    total = sum(len(mode.chains) for mode in found)
-    below = found[0].log_joint - found[1].log_joint
+    total = sum(len(mode.chains) for mode in all_modes)
+    below = all_modes[0].log_joint - all_modes[1].log_joint
     text = (
-        f"Chains found {len(found)} different sets of features; the one shown is that of"
-        f" {len(found[0].chains)} of {total} chains. The next has a mean log joint"
+        f"Chains found {len(all_modes)} different sets of features; the one shown is that of"
+        f" {len(all_modes[0].chains)} of {total} chains. The next has a mean log joint"
         f" {abs(below):.1f} {'lower' if below >= 0.0 else 'higher'} and"
-        f" {found[1].agreement:.0%} agreement."
+        f" {all_modes[1].agreement:.0%} agreement."
     )
     return [Notice("other-features", text)]
 
@@ -237,11 +252,11 @@ def _room(tree: xr.DataTree) -> list[Notice]:
     if features is None:
         return []
     most = int(array(tree, "posterior", "active_features").max())
-    if features - most >= _SPARE * features:
+    if features - most >= _UNUSED * features:
         return []
     text = (
         f"Up to {most} of {features} features were in use: raise max_features, since fewer than"
-        f" {_SPARE:.0%} to spare may hold back features that the data ask for."
+        f" {_UNUSED:.0%} left unused may hold back features that the data ask for."
     )
     return [Notice("few-unused-features", text)]
 

@@ -62,8 +62,8 @@ _WORDS = {
     " large, in squares, as in the largest of so many rows of noise.",
     "residuals together": "What is left over hangs together between columns: its main direction is"
     " {size:.1f} times as strong as in noise. A feature, a background or batches may be missing.",
-    "neighbouring rows": "What is left over is alike in neighbouring rows (correlation {size:.2f}):"
-    " rows may come in batches, or drift.",
+    "neighbouring rows": "What is left over is similar in neighbouring rows (correlation"
+    " {size:.2f}): rows may come in batches, or drift.",
     "mean by count": "What is left over depends on how many features a row has: a background may be"
     " missing, or counts may be wrong.",
     "spread by count": "The noise depends on how many features a row has (correlation {size:.2f}).",
@@ -150,7 +150,7 @@ def verdict(
     n_chains
         How many chains have draws.
     warnings, notes
-        What was found doubtful, and what longer chains would mend.
+        What is doubtful, and what longer chains would mend.
     judgement
         What the data say of the fit; None if nobody has asked them.
     """

@@ -1,4 +1,4 @@
-r"""What features are worth: the log density of an entry given all others, beside columns alone.
+r"""The gain of features: the log density of an entry given all others, beside columns alone.
 
 A tenth of the entries of each row, at least one, is left out afterwards, draw by draw. With rows z,
 features A and noise s of draw t from the posterior given everything, and z' drawn given A, s and
@@ -7,10 +7,10 @@ the entries of its row that are left,
     p(x_nd | others) = sum_t w_t p(x_nd | z'_t, A_t, s_t) / sum_t w_t,   w_t = 1/p(x_nd | z_t, A_t, s_t):
 
 the weights take the entry out of A and s (importance sampling, mild since an entry is one of many
-that made them), and z' has never seen it: it comes from Gibbs steps (`redrawn_rows`).
+that made them), and z' does not depend on it: it comes from Gibbs steps (`redrawn_rows`).
 
 Beside it stands a law of each column by itself, given all other entries of the column: Student's
-law, which is that of a normal column whose mean and spread are unknown; for counts the negative
+law, law_of_row is that of a normal column whose mean and spread are unknown; for counts the negative
 binomial law, of a Poisson column whose rate is unknown. The gain is the mean difference per entry,
 its standard error that over rows.
 """  # noqa: E501
@@ -18,7 +18,7 @@ its standard error that over rows.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,32 +26,24 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
-from ribp.posterior.redrawn_rows import redrawn_rows
-from ribp.posterior.residuals import Seen, seen
+from ribp.posterior.held_out import Score
+from ribp.posterior.new_rows import existing_features
+from ribp.posterior.residuals import CheckedColumns, checked_columns
 
-__all__ = ["Gain", "gain", "gain_of"]
+__all__ = ["gain", "gain_of", "redrawn_rows"]
 
 _SHARE = 0.1
 
 
-class Gain(NamedTuple):
-    """How much more likely entries are with features than without, on a log scale."""
-
-    entries: int
-    mean: float
-    """Per entry."""
-    standard_error: float
-
-
-def gain_of(differences: FloatArray, rows: IntArray) -> Gain:
+def gain_of(differences: FloatArray, rows: IntArray) -> Score:
     """Return the mean over entries and its standard error over the rows they are of."""
     n = differences.size
     mean = float(differences.mean()) if n else math.nan
     left = np.bincount(rows, differences - mean)
     number = np.unique(rows).size
     if number < 2:
-        return Gain(n, mean, math.nan)
-    return Gain(n, mean, math.sqrt(float(left @ left) * number / (number - 1)) / n)
+        return Score(n, mean, math.nan)
+    return Score(n, mean, math.sqrt(float(left @ left) * number / (number - 1)) / n)
 
 
 def gain(
@@ -59,18 +51,18 @@ def gain(
     draws: Draws,
     likelihood: Likelihood[Any],
     data: Data,
-    which: IntArray,
-) -> Gain:
-    """Return what features are worth to entries that were left out.
+    law_of_row: IntArray,
+) -> Score:
+    """Return the gain of features in entries that are left out.
 
     Parameters
     ----------
     rng, draws, likelihood, data
         Draws with the rows of these data.
-    which
+    law_of_row
         The count law of each row.
     """
-    at = seen(data)
+    at = checked_columns(data)
     chosen = _chosen(rng, at.observed)
     alone = likelihood.left_out_log_density(at.values, at.observed)
     scored = chosen & np.isfinite(alone)
@@ -80,7 +72,7 @@ def gain(
     rest = Data(np.where(shown, data.values, 0.0), shown)
     above, below = (np.full(np.count_nonzero(scored), -np.inf) for _ in range(2))
     for s in range(len(draws.parameters)):
-        fresh = redrawn_rows(rng, draws, s, likelihood, rest, which)
+        fresh = redrawn_rows(rng, draws, s, likelihood, rest, law_of_row)
         inside = _log_density(draws.unpacked(s), draws.parameters[s], likelihood, at)[scored]
         outside = _log_density(fresh, draws.parameters[s], likelihood, at)[scored]
         above, below = np.logaddexp(above, outside - inside), np.logaddexp(below, -inside)
@@ -94,7 +86,27 @@ def _chosen(rng: np.random.Generator, observed: BoolArray) -> BoolArray:
     return np.asarray(observed & (order < number[:, None]))
 
 
-def _log_density(rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: Seen) -> FloatArray:
+def _log_density(
+    rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: CheckedColumns
+) -> FloatArray:
     """Return the log density of each entry."""
-    given = likelihood.on_columns(parameters, at.columns)
-    return likelihood.log_density(at.values, likelihood.means(rows, given), given)
+    of_columns = likelihood.on_columns(parameters, at.columns)
+    return likelihood.log_density(at.values, likelihood.means(rows, of_columns), of_columns)
+
+
+def redrawn_rows(
+    rng: np.random.Generator,
+    draws: Draws,
+    s: int,
+    likelihood: Likelihood[Any],
+    data: Data,
+    law_of_row: IntArray,
+) -> Rows:
+    """Return rows drawn given data and draw s of everything else, shape (rows, features)."""
+    exists, parameters, prior, law_of_row = existing_features(
+        draws, s, draws.count_log_probs[s], law_of_row
+    )
+    rows = np.ascontiguousarray(draws.unpacked(s)[:, exists])
+    drawn = np.zeros((len(rows), exists.size), np.int8)
+    drawn[:, exists] = likelihood.redrawn(rng, data, rows, parameters, prior, law_of_row)
+    return drawn

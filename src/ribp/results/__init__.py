@@ -1,4 +1,4 @@
-"""What a fit hands back: a tree of draws, the file it is kept in, and the object around both."""
+"""The result of a fit: a tree of draws, its file, and the object around both."""
 
 from ribp.results.result import Result
 from ribp.results.result_file import load, save

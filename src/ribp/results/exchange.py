@@ -2,9 +2,9 @@
 
 ArviZ 0.23 takes its groups as arguments and gives an InferenceData; ArviZ 1 takes them as one
 nested dict and gives an xarray DataTree. Both get the same groups: `posterior`, `sample_stats` (the
-log joint under the name by which ArviZ looks for it, `lp`) and, if it is given, `log_likelihood`
+log joint under the name by which ArviZ looks for it, `lp`) and, if there is one, `log_likelihood`
 (one number `x` a row). Learned count laws go there as probabilities, `count_probs`, because ArviZ
-cannot average -inf. Of what never changes, such as a mass that was given, ArviZ reports an R-hat of
+cannot average -inf. Of what never changes, such as a mass that was fixed, ArviZ reports an R-hat of
 NaN.
 """
 
@@ -31,7 +31,7 @@ def to_arviz(tree: xr.DataTree, log_likelihood: ArrayLike | None = None) -> Any:
     tree
         Of a result.
     log_likelihood
-        Shape (chain, kept draw, row). If it is given, only kept draws are handed over.
+        Shape (chain, stored draw, row). With it, only stored draws are handed over.
     """
     try:
         import arviz
@@ -47,8 +47,8 @@ def to_arviz(tree: xr.DataTree, log_likelihood: ArrayLike | None = None) -> Any:
     groups["sample_stats"] = posterior[["log_joint"]].rename(log_joint="lp")
     groups["posterior"] = _readable(posterior)
     plain = {
-        group: {str(name): one.to_numpy() for name, one in found.data_vars.items()}
-        for group, found in groups.items()
+        group: {str(name): one.to_numpy() for name, one in data.data_vars.items()}
+        for group, data in groups.items()
     }
     labels = _labels(groups)
     make: Any = arviz.from_dict
@@ -64,7 +64,7 @@ def _of_rows(tree: xr.DataTree, log_likelihood: ArrayLike) -> xr.Dataset:
     if values.shape != shape:
         raise InputError(
             "log_likelihood",
-            f"must have shape (chains, kept draws, rows) = {shape}",
+            f"must have shape (chains, stored draws, rows) = {shape}",
             f"shape {values.shape}",
             "Compute it for the draws of the group `features`.",
         )
@@ -83,10 +83,10 @@ def _labels(groups: dict[str, xr.Dataset]) -> dict[str, dict[str, Any]]:
     """Return the dimensions of every variable after chain and draw, and the labels along all."""
     dims: dict[str, Any] = {}
     coords: dict[str, Any] = {}
-    for found in groups.values():
+    for group in groups.values():
         dims |= {
             str(name): [str(dim) for dim in one.dims if dim not in _SAMPLES]
-            for name, one in found.data_vars.items()
+            for name, one in group.data_vars.items()
         }
-        coords |= {str(name): one.to_numpy() for name, one in found.coords.items()}
+        coords |= {str(name): one.to_numpy() for name, one in group.coords.items()}
     return {"dims": dims, "coords": coords}

@@ -1,10 +1,11 @@
-"""What a user holds after a fit: the tree of its draws, and what to do with it."""
+"""The result of a fit: the tree of its draws, and methods that read it."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +30,7 @@ from ribp.posterior.modes import Mode, modes
 from ribp.posterior.new_rows import NewRows, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
-from ribp.posterior.stored_draws import kept, stored_notices
+from ribp.posterior.stored_draws import stored_draws, stored_notices
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.posterior.worth import gain_of
 from ribp.results import exchange, result_file, settings
@@ -50,7 +51,7 @@ class Result:
     Parameters
     ----------
     tree
-        As `ribp.results.build` gives it. It is not copied.
+        As `ribp.results.build` returns it. It is validated, and not copied.
     """
 
     def __init__(self, tree: xr.DataTree) -> None:
@@ -64,12 +65,12 @@ class Result:
         """All draws: groups posterior, features, warmup and laws."""
         return self._tree
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
-        """How the fit was asked for."""
+        """The arguments of the fit."""
         return settings.from_json(self._tree.attrs["settings"])
 
-    @property
+    @cached_property
     def model(self) -> AnyModel:
         """The model that was fitted."""
         laws = self._tree["laws"].dataset.get("law_of_row")
@@ -97,12 +98,12 @@ class Result:
 
     @property
     def warnings(self) -> list[Notice]:
-        """What was found to be doubtful during the fit."""
+        """Warnings of the fit."""
         return stored_notices(self._tree)
 
     @property
     def judgement(self) -> Judgement | None:
-        """What the data said of the fit at its end, if they were asked."""
+        """The judgement of the fit by its data, if one was made."""
         return stored_judgement(self._tree)
 
     def judged(self, take: Callable[[IntArray], Data]) -> Result:
@@ -110,8 +111,10 @@ class Result:
 
         `take` gives those of some rows, in standard units (`Likelihood.standard`).
         """
-        found = judge(self._tree, self.model.likelihood, self._counts, lambda: self.alignment, take)
-        return self._with("judgement", found.to_json())
+        judgement = judge(
+            self._tree, self.model.likelihood, self._counts, lambda: self.alignment, take
+        )
+        return self._with("judgement", judgement.to_json())
 
     def scored(self, data: Data, values: FloatArray, hidden: BoolArray) -> Result:
         """Return the same result, the worth of its features told by entries hidden from the fit.
@@ -119,27 +122,25 @@ class Result:
         Parameters
         ----------
         data
-            What the fit has seen.
+            The data of the fit.
         values, hidden
-            True values, and which entries were hidden, shape (rows, dims).
+            True values, and law_of_row entries were hidden, shape (rows, dims).
         """
         alone = self.model.likelihood.column_log_density(data, values)[hidden]
         gains = self.held_out_log_density(values, hidden) - alone
         gain = gain_of(gains, np.nonzero(hidden)[0])
         if self.judgement is None or not np.isfinite(gain).all():
             return self
-        found = self.judgement._replace(gain=gain, hidden=True)
-        return self._with("judgement", found.to_json())
+        judgement = self.judgement._replace(gain=gain, hidden=True)
+        return self._with("judgement", judgement.to_json())
 
     def _with(self, name: str, text: str) -> Result:
-        """Return the same result with another attribute; what was found of it is kept."""
-        tree = self._tree.copy()
-        tree.attrs[name] = text
-        found = Result(tree)
-        found.__dict__.update(
-            {key: value for key, value in self.__dict__.items() if key in ("modes", "alignment")}
-        )
-        return found
+        """Return a copy with another attribute; what was computed from the draws is reused."""
+        changed = copy(self)
+        changed._tree = self._tree.copy()
+        changed._tree.attrs[name] = text
+        changed.__dict__.pop("_summary", None)
+        return changed
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write everything to one netCDF file; see `ribp.results.result_file`."""
@@ -148,10 +149,12 @@ class Result:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Return the result in a file that `save` has written."""
-        return cls(result_file.load(path))
+        loaded = cls.__new__(cls)
+        loaded._tree = result_file.load(path)  # law_of_row has validated it
+        return loaded
 
     def with_estimator(self, name: str, settings: dict[str, Any]) -> Result:
-        """Return the same result, which remembers the estimator that made it."""
+        """Return the same result, law_of_row remembers the estimator that made it."""
         return self._with("estimator", json.dumps({"name": name, **settings}))
 
     @property
@@ -166,7 +169,7 @@ class Result:
         Parameters
         ----------
         log_likelihood
-            Shape (chain, kept draw, row). If it is given, only kept draws are handed over.
+            Shape (chain, stored draw, row). With it, only stored draws are handed over.
         """
         return exchange.to_arviz(self._tree, log_likelihood)
 
@@ -174,24 +177,32 @@ class Result:
 
     @cached_property
     def modes(self) -> tuple[Mode, ...]:
-        """Chains that found the same features together, the highest log joint first."""
+        """Groups of chains with the same features, the highest log joint first."""
         return modes(self._tree)
 
     @cached_property
     def alignment(self) -> Alignment:
         """The features of all draws of the main mode in one order, the most popular first."""
-        return align(kept(self._tree), self.modes[0].chains)
+        return align(stored_draws(self._tree), self.modes[0].chains)
 
     def summary(self) -> Summary:
         """Return features, diagnostics and warnings; print it."""
-        return summary(self._tree, self.modes, self.alignment)
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summary(self._tree, self.modes, self.alignment, self._diagnostics)
 
     def diagnostics(self) -> dict[str, Diagnostic]:
         """Return mean, error, R-hat and effective sizes of what does not depend on names."""
+        return self._diagnostics
+
+    @cached_property
+    def _diagnostics(self) -> dict[str, Diagnostic]:
         return diagnose(self._tree)
 
     def draws(self, max_draws: int | None = None) -> Draws:
-        """Return kept draws of the main mode as arrays, features in one order."""
+        """Return stored draws of the main mode as arrays, features in one order."""
         return aligned_draws(
             self._tree, self.model.likelihood, self._counts, self.alignment, max_draws
         )
@@ -207,7 +218,7 @@ class Result:
     def rows_given(
         self, data: Data, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
     ) -> NewRows:
-        """Return density and features of rows that need not have been seen, z summed out.
+        """Return density and features of rows, old or new, z summed out.
 
         Parameters
         ----------
@@ -216,7 +227,7 @@ class Result:
         counts
             Their count laws; None for that of the fit, the average where rows had different ones.
         max_draws
-            Use so many draws, evenly spaced; None for all that were kept.
+            Use so many draws, evenly spaced; None for all that are stored.
         **options
             As in `ribp.posterior.row_posterior.row_posterior`.
         """
@@ -235,19 +246,19 @@ class Result:
 
         Only some `features` may be allowed; other arguments as in `rows_given`.
         """
-        found, tables, which = self._weighed(data, counts, max_draws, options)
-        at = np.arange(found.probs.shape[1]) if features is None else np.asarray(features)
+        rows, tables, law_of_row = self._weighed(data, counts, max_draws, options)
+        at = np.arange(rows.probs.shape[1]) if features is None else np.asarray(features)
         if tables.shape[1] == 0:  # a buffet
-            return np.asarray(found.probs[:, at] > 0.5, dtype=np.int8)
+            return np.asarray(rows.probs[:, at] > 0.5, dtype=np.int8)
         possible = tables[0][:, : at.size + 1]
         if not np.isfinite(possible).any(axis=1).all():
             raise InputError(
                 "counts",
-                f"must be possible with the {at.size} features that were found",
+                f"must be possible with the {at.size} features of the fit",
                 "a law that asks for more",
                 "Allow smaller counts, or fit again.",
             )
-        return predict.decode(found.probs[:, at], possible, which)
+        return predict.decode(rows.probs[:, at], possible, law_of_row)
 
     def sample(
         self, rng: np.random.Generator, n_rows: int, counts: Counts = None
@@ -256,9 +267,9 @@ class Result:
         draws = self.draws()
         each = 8 * self.settings["n_dims"] + draws.log_odds.shape[1] + 16
         checks.fits("n_rows", n_rows, each, memory())
-        tables, which = laws_of_rows(self._counts, draws, counts, n_rows)
-        given = draws._replace(count_log_probs=tables)
-        return predict.new_rows(rng, given, self.model.likelihood, which)
+        tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows)
+        draws = draws._replace(count_log_probs=tables)
+        return predict.new_rows(rng, draws, self.model.likelihood, law_of_row)
 
     def count_probs(self) -> FloatArray:
         """Return the mean of each count law, shape (laws, features + 1)."""
@@ -270,20 +281,20 @@ class Result:
         """Return rows given the draws, and their laws."""
         draws, likelihood = self.draws(max_draws), self.model.likelihood
         likelihood.check(data.shape[1], not_a_count(data.values))
-        tables, which = laws_of_rows(self._counts, draws, counts, len(data.values))
-        found = weigh_rows(draws, likelihood, data, which, tables, n_jobs=n_cores(), **options)
-        return found, tables, which
+        tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
+        rows = weigh_rows(draws, likelihood, data, law_of_row, tables, n_jobs=n_cores(), **options)
+        return rows, tables, law_of_row
 
     def log_likelihood(self, data: Data, **options: Any) -> FloatArray:
-        """Return log p(x_n | draw), z summed out, of the fitted rows: (chain, kept draw, row).
+        """Return log p(x_n | draw), z summed out, of the fitted rows: (chain, stored draw, row).
 
         What `to_arviz` wants for cross-validation by `az.loo`.
         """
         counts, likelihood = self._counts, self.model.likelihood
         draws = unaligned_draws(self._tree, likelihood, counts)
-        which = np.zeros(len(data.values), np.int64) if counts is None else counts.index
-        found = weigh_rows(draws, likelihood, data, which, n_jobs=n_cores(), **options)
-        return found.by_draw.reshape(self.n_chains, -1, len(data.values))
+        law_of_row = np.zeros(len(data.values), np.int64) if counts is None else counts.index
+        rows = weigh_rows(draws, likelihood, data, law_of_row, n_jobs=n_cores(), **options)
+        return rows.by_draw.reshape(self.n_chains, -1, len(data.values))
 
     def impute(self, data: Data) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of all entries of the fitted data."""
@@ -327,12 +338,12 @@ class Result:
         most = asked["n_features"]
         limit = "" if most is None else f", at most {most}"
         ended = ", interrupted" if self.interrupted else ""
-        kept = self._tree["features"].sizes["draw"]
+        stored = self._tree["features"].sizes["draw"]
         lines = [
             f"<ribp Result: {asked['method']}, {asked['likelihood']['name']}, "
             f"{asked['n_rows']} rows x {asked['n_dims']} dims>",
             f"  draws          {self.n_chains} chains x {self.n_draws}, "
-            f"features of {kept} kept{ended}",
+            f"features of {stored} stored{ended}",
             f"  features used  {np.median(used):g} ({used.min()} to {used.max()}){limit}",
             f"  log joint      {log_joint.mean():.1f} (sd {log_joint.std():.1f})",
             f"  R-hat          {r_hat(log_joint):.3f} log joint, {r_hat(used):.3f} features used",

@@ -111,14 +111,14 @@ def _check_target(target: Path, overwrite: bool) -> None:
 
 def _encoding(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
     """Return how each variable is stored: numbers with a checksum, bits compressed."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    encodings: dict[str, dict[str, dict[str, Any]]] = {}
     for node in tree.children.values():
-        found[node.path] = {
+        encodings[node.path] = {
             str(name): {"fletcher32": True} | (_COMPRESSED if variable.dtype.kind in "bu" else {})
             for name, variable in node.variables.items()
             if variable.size and variable.ndim and variable.dtype.kind != "U"
         }
-    return found
+    return encodings
 
 
 def load(path: str | os.PathLike[str]) -> xr.DataTree:
@@ -166,21 +166,18 @@ def _check_kind(source: Path, attrs: Any) -> None:
             "is an HDF5 file of another kind: it does not say that it is a ribp result",
             "Name a file that `save` of a result has written.",
         )
-    given = np.asarray(attrs.get("schema_version", "none"))
-    if given.size != 1 or given.dtype.kind not in "iu" or given.item() < 1:
+    version = np.asarray(attrs.get("schema_version", "none"))
+    if version.size != 1 or version.dtype.kind not in "iu" or version.item() < 1:
         _refuse(source, "its schema_version is not a whole number from 1")
-    if given.item() > SCHEMA_VERSION:
+    if version.item() != SCHEMA_VERSION:
+        newer = version.item() > SCHEMA_VERSION
         raise StorageError(
             source,
-            f"was written by a newer ribp (schema {given.item()}); this one reads {SCHEMA_VERSION}",
-            "Upgrade with: pip install --upgrade ribp.",
-        )
-    if given.item() < SCHEMA_VERSION:
-        raise StorageError(
-            source,
-            f"was written by an older ribp (schema {given.item()}); this one reads"
-            f" {SCHEMA_VERSION}",
-            "Fit again, or use the ribp that wrote it.",
+            f"was written by {'a newer' if newer else 'an older'} ribp (schema {version.item()});"
+            f" this one reads {SCHEMA_VERSION}",
+            "Upgrade with: pip install --upgrade ribp."
+            if newer
+            else "Fit again, or use the ribp that wrote it.",
         )
 
 
@@ -191,32 +188,34 @@ def _look_through(source: Path, group: Any, depth: int = 0) -> None:
         place = f"{group.name.rstrip('/')}/{name}"
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             _refuse(source, f"{place} is a link to something else")
-        found = group[name]
-        if isinstance(found, h5py.Group) and depth < 8:
-            _look_through(source, found, depth + 1)
-        elif isinstance(found, h5py.Dataset):
-            _check_attributes(source, found)
-            _check_dataset(source, found)
+        node = group[name]
+        if isinstance(node, h5py.Group) and depth < 8:
+            _look_through(source, node, depth + 1)
+        elif isinstance(node, h5py.Dataset):
+            _check_attributes(source, node)
+            _check_dataset(source, node)
         else:
             _refuse(source, f"{place} is neither numbers nor texts")
 
 
-def _check_dataset(source: Path, found: Any) -> None:
-    if not _is_plain(found.dtype):
-        _refuse(source, f"{found.name} has the type {found.dtype}: neither numbers nor texts")
-    if found.is_virtual or found.external:
-        _refuse(source, f"{found.name} is kept in another file")
-    bare = bytes(np.bytes_(found.attrs.get("NAME", b""))).startswith(_SIZE_ONLY)
-    if not bare and found.nbytes > _LARGEST_RATIO * found.id.get_storage_size():
-        _refuse(source, f"{found.name} claims {found.nbytes} bytes, more than there can be")
-    if not bare and found.nbytes > memory():
-        _refuse(source, f"{found.name} has {found.nbytes} bytes, more than this machine's memory")
+def _check_dataset(source: Path, dataset: Any) -> None:
+    if not _is_plain(dataset.dtype):
+        _refuse(source, f"{dataset.name} has the type {dataset.dtype}: neither numbers nor texts")
+    if dataset.is_virtual or dataset.external:
+        _refuse(source, f"{dataset.name} is stored in another file")
+    bare = bytes(np.bytes_(dataset.attrs.get("NAME", b""))).startswith(_SIZE_ONLY)
+    if not bare and dataset.nbytes > _LARGEST_RATIO * dataset.id.get_storage_size():
+        _refuse(source, f"{dataset.name} claims {dataset.nbytes} bytes, more than there can be")
+    if not bare and dataset.nbytes > memory():
+        _refuse(
+            source, f"{dataset.name} has {dataset.nbytes} bytes, more than this machine's memory"
+        )
 
 
-def _check_attributes(source: Path, found: Any) -> None:
-    for name in found.attrs:
-        if name not in _NETCDF_ATTRIBUTES and not _is_plain(found.attrs.get_id(name).dtype):
-            _refuse(source, f"the attribute {name} of {found.name} is neither number nor text")
+def _check_attributes(source: Path, node: Any) -> None:
+    for name in node.attrs:
+        if name not in _NETCDF_ATTRIBUTES and not _is_plain(node.attrs.get_id(name).dtype):
+            _refuse(source, f"the attribute {name} of {node.name} is neither number nor text")
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:

@@ -20,7 +20,7 @@ from ribp.results.settings import from_json, has_learned_law, likelihood, model
 __all__ = ["KIND", "SCHEMA_VERSION", "problem"]
 
 KIND = "ribp result"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _TEXTS = ("ribp_version", "versions", "created", "settings", "warnings")
 _SAMPLES = ("chain", "draw")
@@ -110,11 +110,12 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
 def _wrong_variable(group: xr.Dataset, place: str, name: str, expected: _Variable) -> Iterator[str]:
     if name not in group.data_vars:
         yield f"{place}/{name} is missing"
-    found = group[name]
-    if found.dims != expected.dims:
-        yield f"{place}/{name} has the dimensions {found.dims} instead of {expected.dims}"
-    if found.dtype.kind != expected.kind:
-        yield f"{place}/{name} has the type {found.dtype}, of another kind than {expected.kind!r}"
+    variable = group[name]
+    if variable.dims != expected.dims:
+        yield f"{place}/{name} has the dimensions {variable.dims} instead of {expected.dims}"
+    if variable.dtype.kind != expected.kind:
+        kind = expected.kind
+        yield f"{place}/{name} has the type {variable.dtype}, of another kind than {kind!r}"
 
 
 def _unexpected(tree: xr.DataTree, expected: Mapping[str, Any]) -> Iterator[str]:

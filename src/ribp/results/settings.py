@@ -85,8 +85,8 @@ def from_json(text: str) -> dict[str, Any]:
 def checked(settings: Any) -> dict[str, Any]:
     """Return settings that make sense by themselves, or raise an `InputError`."""
     if not isinstance(settings, dict) or not set(_NEEDED) <= settings.keys():
-        given = settings if isinstance(settings, dict) else {}
-        missing = ", ".join(name for name in _NEEDED if name not in given)
+        known = settings if isinstance(settings, dict) else {}
+        missing = ", ".join(name for name in _NEEDED if name not in known)
         raise InputError("settings", f"must have {missing}", "none", "Add what is missing.")
     for name, most in _LIMITS.items():
         if name != "n_features" or settings[name] is not None:
@@ -111,33 +111,35 @@ def checked(settings: Any) -> dict[str, Any]:
 
 def background_choice(settings: Mapping[str, Any]) -> BackgroundChoice:
     """Return whether there is a background, and why."""
-    given = settings["background_choice"]
+    choice = settings["background_choice"]
     kinds = {"on": bool, "reason": str, "gain": float | int | None}
     if (
-        not isinstance(given, dict)
-        or given.keys() != kinds.keys()
-        or not all(isinstance(given[name], kind) for name, kind in kinds.items())
+        not isinstance(choice, dict)
+        or choice.keys() != kinds.keys()
+        or not all(isinstance(choice[name], kind) for name, kind in kinds.items())
     ):
-        raise InputError("background_choice", f"must have {', '.join(kinds)}", given, "Correct it.")
-    return BackgroundChoice(**given)
+        raise InputError(
+            "background_choice", f"must have {', '.join(kinds)}", choice, "Correct it."
+        )
+    return BackgroundChoice(**choice)
 
 
 def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
     """Return the likelihood of a fit."""
-    given = settings["likelihood"]
-    if not isinstance(given, dict) or "name" not in given:
-        raise InputError("likelihood", "must have a name", given, "Add its name.")
-    kind: Any = _installed(given["name"])
+    stored = settings["likelihood"]
+    if not isinstance(stored, dict) or "name" not in stored:
+        raise InputError("likelihood", "must have a name", stored, "Add its name.")
+    kind: Any = _installed(stored["name"])
     defaults = {field.name: field.default for field in fields(kind)}
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if name != "name"}
+    chosen: dict[str, Any] = {name: value for name, value in stored.items() if name != "name"}
     known, columns = chosen.pop("known", ()), chosen.pop("units", None)
     _check_rows("known", known)
     for name, value in chosen.items():
         _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
     if columns is not None and "units" in defaults:
         chosen["units"] = _units(columns, settings["n_dims"])
-    found: Likelihood[Any] = kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
-    return found
+    result: Likelihood[Any] = kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
+    return result
 
 
 def _installed(name: Any) -> type[Likelihood[Any]]:
@@ -152,16 +154,16 @@ def _installed(name: Any) -> type[Likelihood[Any]]:
     return likelihood_type(name)
 
 
-def _units(given: Any, n_dims: int) -> Units:
+def _units(stored: Any, n_dims: int) -> Units:
     """Return the units of columns."""
     names = [field.name for field in fields(Units)]
-    parts: list[Any] = [given.get(name) for name in names] if isinstance(given, dict) else []
+    parts: list[Any] = [stored.get(name) for name in names] if isinstance(stored, dict) else []
     _check_rows("units", parts)
     if len(parts) != len(names) or any(len(part) != n_dims for part in parts):
-        raise InputError("units", f"must say {names} of {n_dims} columns", given, "Correct them.")
+        raise InputError("units", f"must say {names} of {n_dims} columns", stored, "Correct them.")
     mean, spread, number = parts
     if any(one <= 0 for one in spread) or any(one < 0 for one in number):
-        raise InputError("units", "must be positive", given, "Correct them.")
+        raise InputError("units", "must be positive", stored, "Correct them.")
     return Units(tuple(map(float, mean)), tuple(map(float, spread)), tuple(map(int, number)))
 
 
@@ -184,25 +186,25 @@ def _check_field(name: str, value: Any, default: Any) -> None:
 
 
 def describe(
-    given: AnyModel, method: str, shape: tuple[int, ...], choice: BackgroundChoice | None = None
+    model: AnyModel, method: str, shape: tuple[int, ...], choice: BackgroundChoice | None = None
 ) -> dict[str, Any]:
     """Return the settings of a model, as JSON can hold them; `choice` says why its background."""
-    law: Any = given.likelihood
-    found = {
+    law: Any = model.likelihood
+    settings = {
         "method": method,
         "likelihood": {"name": name_of(law), **asdict(law), "known": [*map(list, law.known)]},
-        "mass": given.mass,
-        "concentration": given.concentration,
+        "mass": model.mass,
+        "concentration": model.concentration,
         "n_rows": shape[0],
         "n_dims": shape[1],
         "background_choice": (choice or asked_for(law.background))._asdict(),
     }
-    if isinstance(given, BuffetModel):
-        return found | {"n_features": None, "weights": None, "laws": []}
-    if isinstance(given, FiniteBuffetModel):
-        return found | {"n_features": given.n_features, "weights": None, "laws": []}
-    laws = [str(one) for one in given.counts.laws]
-    return found | {"n_features": given.n_features, "weights": given.weights, "laws": laws}
+    if isinstance(model, BuffetModel):
+        return settings | {"n_features": None, "weights": None, "laws": []}
+    if isinstance(model, FiniteBuffetModel):
+        return settings | {"n_features": model.n_features, "weights": None, "laws": []}
+    laws = [str(one) for one in model.counts.laws]
+    return settings | {"n_features": model.n_features, "weights": model.weights, "laws": laws}
 
 
 def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> AnyModel:

@@ -1,7 +1,7 @@
 """From what chains recorded to one labelled tree.
 
 Groups: `posterior` (every draw, nothing that depends on how features are named), `features` (the
-kept draws: components, log-odds, bits of the rows), `warmup`, and `laws` (which row has which).
+stored draws: components, log-odds, bits of the rows), `warmup`, and `laws` (which row has which).
 Chains have equally many draws, those of the shortest; draws have equally many features, those of
 the largest: features that do not exist have NaN components and log-odds, and no row has them.
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ribp.checks import IntArray
 from ribp.errors import InputError, Notice
 from ribp.recording import ChainDraws, unpack_rows
-from ribp.results.schema import KIND, SCHEMA_VERSION, problem
+from ribp.results.schema import KIND, SCHEMA_VERSION
 from ribp.results.settings import to_json
 from ribp.version import __version__
 
@@ -59,7 +59,7 @@ def build(
     dim_names: Names | None = None,
     row_names: Names | None = None,
 ) -> xr.DataTree:
-    """Return the tree of a fit.
+    """Return the tree of a fit; `Result` and `save` validate it.
 
     Parameters
     ----------
@@ -95,13 +95,9 @@ def build(
         "/laws": {} if law_of_row is None else {"law_of_row": (("row",), np.array(law_of_row))},
     }
     heard = [*warnings, *_about_chains(chains, n_draws)]
-    found = {name: _labelled(group, labels) for name, group in groups.items()}
-    found["/"] = xr.Dataset(attrs=_attributes(settings, interrupted, heard))
-    tree = xr.DataTree.from_dict(found)
-    wrong = problem(tree)
-    if wrong:
-        raise InputError("chains", "must fit the settings", wrong, "Correct the settings.")
-    return tree
+    datasets = {name: _labelled(group, labels) for name, group in groups.items()}
+    datasets["/"] = xr.Dataset(attrs=_attributes(settings, interrupted, heard))
+    return xr.DataTree.from_dict(datasets)
 
 
 def _attributes(
@@ -139,53 +135,53 @@ def _about_chains(chains: Sequence[ChainDraws], n_draws: int) -> list[Notice]:
 
 
 def _posterior(chains: Sequence[ChainDraws], n_draws: int) -> Variables:
-    found = _stacked([chain.posterior[:n_draws] for chain in chains], ("chain", "draw"))
-    return found | {"draw": (("draw",), np.arange(n_draws))}
+    variables = _stacked([chain.posterior[:n_draws] for chain in chains], ("chain", "draw"))
+    return variables | {"draw": (("draw",), np.arange(n_draws))}
 
 
 def _features(chains: Sequence[ChainDraws], n_draws: int, background: bool) -> Variables:
-    kept = min(len(chain.features) for chain in chains)
-    numbers = np.array([draw["draw"] for draw in chains[0].features[:kept]], dtype=np.int64)
-    kept = int(np.count_nonzero(numbers < n_draws))
-    draws = [chain.features[:kept] for chain in chains]
-    same = all([one["draw"] for one in chain] == numbers[:kept].tolist() for chain in draws)
-    if not kept or not same:
+    n_stored = min(len(chain.features) for chain in chains)
+    numbers = np.array([draw["draw"] for draw in chains[0].features[:n_stored]], dtype=np.int64)
+    n_stored = int(np.count_nonzero(numbers < n_draws))
+    draws = [chain.features[:n_stored] for chain in chains]
+    same = all([one["draw"] for one in chain] == numbers[:n_stored].tolist() for chain in draws)
+    if not n_stored or not same:
         raise InputError(
-            "chains", "must all have kept the same draws", numbers, "Use one `thin` for all."
+            "chains", "must all have stored the same draws", numbers, "Use one `thin` for all."
         )
-    found = _stacked(draws, ("chain", "draw"))
+    variables = _stacked(draws, ("chain", "draw"))
     if not background:
-        del found["background"]
-    packed, n_features = found["rows"][1], found["log_odds"][1].shape[-1]
+        del variables["background"]
+    packed, n_features = variables["rows"][1], variables["log_odds"][1].shape[-1]
     active = unpack_rows(np.bitwise_or.reduce(packed, axis=2), n_features).astype(bool)
-    return found | {
+    return variables | {
         "active": (("chain", "draw", "feature"), active),
-        "draw": (("draw",), numbers[:kept]),
+        "draw": (("draw",), numbers[:n_stored]),
     }
 
 
 def _warmup(chains: Sequence[ChainDraws]) -> Variables:
     n_sweeps = min(len(chain.warmup) for chain in chains)
     sweeps = [chain.warmup[:n_sweeps] for chain in chains]
-    found = _stacked(sweeps, ("chain", "sweep"))
+    variables = _stacked(sweeps, ("chain", "sweep"))
     if not n_sweeps:
         empty = (len(chains), 0)
-        found = {
+        variables = {
             "log_joint": (("chain", "sweep"), np.zeros(empty)),
             "active_features": (("chain", "sweep"), np.zeros(empty, np.int64)),
         }
-    return found | {"sweep": (("sweep",), np.arange(n_sweeps))}
+    return variables | {"sweep": (("sweep",), np.arange(n_sweeps))}
 
 
 def _stacked(draws: Sequence[Sequence[Mapping[str, Any]]], dims: tuple[str, str]) -> Variables:
     """Return every variable of the draws, (chain, draw, ...), filled up to the largest draw."""
     names = [name for one in draws[0][:1] for name in one if name not in ("draw", "n_features")]
-    found: Variables = {}
+    variables: Variables = {}
     for name in names:
         values = [[np.asarray(one[name]) for one in chain] for chain in draws]
         stacked = _filled(values, _FILLS.get(name, 0))
-        found[name] = (dims + _AXES.get(name, ())[: stacked.ndim - 2], stacked)
-    return found
+        variables[name] = (dims + _AXES.get(name, ())[: stacked.ndim - 2], stacked)
+    return variables
 
 
 def _filled(values: list[list[NDArray[Any]]], fill: float) -> NDArray[Any]:
@@ -207,12 +203,12 @@ def _labelled(group: Variables, labels: Mapping[str, NDArray[Any]]) -> xr.Datase
 def _names(argument: str, names: Names | None, size: int) -> NDArray[Any]:
     if names is None:
         return np.arange(size)
-    given = np.asarray(names)
-    if given.ndim != 1 or given.size != size:
-        raise InputError(argument, f"must be {size} names", f"shape {given.shape}", "Count them.")
-    if given.dtype.kind in "iu":
-        return given.astype(np.int64)
-    return np.array([_text(name) for name in given.tolist()], dtype=np.str_)
+    array = np.asarray(names)
+    if array.ndim != 1 or array.size != size:
+        raise InputError(argument, f"must be {size} names", f"shape {array.shape}", "Count them.")
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    return np.array([_text(name) for name in array.tolist()], dtype=np.str_)
 
 
 def _text(name: object) -> str:

@@ -31,7 +31,7 @@ from ribp.running.samplers import Sampler
 
 __all__ = ["Checkpoint"]
 
-SCHEMA = 3
+SCHEMA = 4
 _KIND = "ribp checkpoint"
 _SETTINGS = "settings.json"
 _ARRAYS = "arrays.npz"

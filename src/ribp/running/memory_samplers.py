@@ -128,7 +128,7 @@ class BuffetVariational(InMemory):
     """Mean field for the unrestricted buffet; its log joint is the bound."""
 
     model: FiniteBuffetModel
-    weights: ibp_variational.Weights
+    weights: ibp_variational.WeightKind
 
     def rows(self, store: RowStore) -> Any:
         """Return all data: this method needs them in memory."""

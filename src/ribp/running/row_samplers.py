@@ -21,6 +21,7 @@ from ribp.search import sampled_start
 from ribp.search.starts import Tick
 from ribp.variational import hybrid, hybrid_rows, stochastic, structured, structured_rows
 from ribp.variational.features import FeatureFactor, RowSums
+from ribp.variational.state import StochasticState, VariationalState, draw
 
 __all__ = ["GibbsRows", "Hybrid", "Stochastic", "Structured"]
 
@@ -118,7 +119,7 @@ class ByPasses(ByRows):
 class Structured(ByPasses):
     """`structured`: q obeys the count laws."""
 
-    state_type = structured.StructuredState
+    state_type = VariationalState
 
     def _layout(self) -> Layout:
         return structured_rows.layout(self.model)
@@ -131,12 +132,10 @@ class Structured(ByPasses):
         """Return a state at the prior."""
         return self.drawn(rng, structured.at_prior(self.model, rows, self._guess(rng, rows)), rows)
 
-    def drawn(
-        self, rng: np.random.Generator, q: structured.StructuredState, rows: ChainRows
-    ) -> Drawn:
+    def drawn(self, rng: np.random.Generator, q: VariationalState, rows: ChainRows) -> Drawn:
         """Return q with a draw of it."""
         tally = structured.drawn_rows(_seed(rng), q, self.model, rows)
-        return Drawn(q, structured.draw(rng, q, self.model, tally))
+        return Drawn(q, draw(rng, q, self.model, tally))
 
     @staticmethod
     def update(
@@ -144,13 +143,13 @@ class Structured(ByPasses):
     ) -> tuple[Drawn, SweepInfo]:
         """Make one pass over everything, and draw from q."""
         q, tally = structured.update(_seed(rng), state.q, model, rows)
-        return Drawn(q, structured.draw(rng, q, model, tally)), SweepInfo(float(q.bound), tally)
+        return Drawn(q, draw(rng, q, model, tally)), SweepInfo(float(q.bound), tally)
 
 
 class Hybrid(ByPasses):
     """`hybrid`: the paper's variational method."""
 
-    state_type = hybrid.HybridState
+    state_type = VariationalState
 
     def _layout(self) -> Layout:
         return hybrid_rows.layout(self.model.n_features)
@@ -164,7 +163,7 @@ class Hybrid(ByPasses):
         guess = self._guess(rng, rows)
         return self.drawn(rng, hybrid.from_features(rng, self.model, rows, guess), rows)
 
-    def drawn(self, rng: np.random.Generator, q: hybrid.HybridState, rows: ChainRows) -> Drawn:
+    def drawn(self, rng: np.random.Generator, q: VariationalState, rows: ChainRows) -> Drawn:
         """Return q with a draw of it."""
         hybrid.drawn_rows(hybrid.draw_seed(rng), self.model, rows)
         return Drawn(q, hybrid.draw(rng, q, self.model))
@@ -184,7 +183,7 @@ class Stochastic(ByPasses):
     An iteration is a pass over the data until q is at rest, and only a draw from then on.
     """
 
-    state_type = stochastic.StochasticState
+    state_type = StochasticState
 
     def _layout(self) -> Layout:
         return structured_rows.layout(self.model)
@@ -200,11 +199,11 @@ class Stochastic(ByPasses):
 
     @staticmethod
     def drawn(
-        rng: np.random.Generator, q: stochastic.StochasticState, model: Model, rows: ChainRows
+        rng: np.random.Generator, q: StochasticState, model: Model, rows: ChainRows
     ) -> tuple[Drawn, Tally]:
         """Return q with a draw of it, and the tally of its rows."""
         q, tally = stochastic.drawn_rows(rng, _seed(rng), q, model, rows)
-        return Drawn(q, stochastic.draw(rng, q, model, tally)), tally
+        return Drawn(q, draw(rng, q, model, tally)), tally
 
     @classmethod
     def update(

@@ -21,7 +21,9 @@ Rows = NDArray[np.int8]
 RowSampler = Callable[[np.random.Generator, FloatArray, CountLaw, int], Rows]
 
 
-def kept_coins(rng: np.random.Generator, log_odds: FloatArray, counts: CountLaw, n: int) -> Rows:
+def accepted_coins(
+    rng: np.random.Generator, log_odds: FloatArray, counts: CountLaw, n: int
+) -> Rows:
     """Throw coins and keep them with probability f(|z|): the tilted law, not the mixture."""
     return RestrictedBernoulli(log_odds, counts, kind="tilted").sample(rng, n)
 
@@ -57,7 +59,7 @@ def flattened_odds(
 
 
 ROW_SAMPLERS: dict[str, RowSampler] = {
-    "kept coins": kept_coins,
+    "accepted coins": accepted_coins,
     "weighted draws": weighted_draws,
     "one uniform a row": one_uniform_a_row,
     "flattened odds": flattened_odds,

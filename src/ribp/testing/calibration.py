@@ -77,10 +77,12 @@ def rank_p_values(
         L; 19 or 99 fill the bins evenly.
     seed
     """
-    found = ranks(simulate, fit, quantities, n_replicates=n_replicates, n_draws=n_draws, seed=seed)
+    all_ranks = ranks(
+        simulate, fit, quantities, n_replicates=n_replicates, n_draws=n_draws, seed=seed
+    )
     return {
         f"{name}, {test}": p
-        for name, column in found.items()
+        for name, column in all_ranks.items()
         for test, p in p_values_of_ranks(column, n_draws).items()
     }
 
@@ -96,7 +98,7 @@ def ranks(
 ) -> dict[str, IntArray]:
     """Return the n_replicates ranks of each quantity; for a picture of them."""
     rng = np.random.default_rng(seed)
-    found = []
+    all_ranks = []
     for _ in range(n_replicates):
         state, data = simulate(rng)
         drawn = list(fit(rng, data, n_draws))
@@ -104,8 +106,8 @@ def ranks(
             raise ValueError(f"fit returned {len(drawn)} draws, not the {n_draws} asked for")
         draws = columns(quantities(draw, data) for draw in drawn)
         truth = by_name(quantities(state, data))
-        found.append({name: _rank(rng, value, draws[name]) for name, value in truth.items()})
-    return {name: column.astype(np.int64) for name, column in columns(found).items()}
+        all_ranks.append({name: _rank(rng, value, draws[name]) for name, value in truth.items()})
+    return {name: column.astype(np.int64) for name, column in columns(all_ranks).items()}
 
 
 def _rank(rng: np.random.Generator, truth: float, draws: FloatArray) -> int:

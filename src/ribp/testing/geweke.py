@@ -71,9 +71,9 @@ def one_step_p_values(
         for _ in range(n_updates):
             state = update(rng, state, data)
         after.append(statistics(state, data))
-    found = columns(after)
+    changed = columns(after)
     return {
-        name: mean_p_value(found[name] - column, 0.0) for name, column in columns(before).items()
+        name: mean_p_value(changed[name] - column, 0.0) for name, column in columns(before).items()
     }
 
 
@@ -127,7 +127,7 @@ def joint_distribution_p_values(
     }
 
 
-def columns(found: Iterable[Numbers]) -> dict[str, FloatArray]:
+def columns(records: Iterable[Numbers]) -> dict[str, FloatArray]:
     """Return all values of each statistic, by its name or place."""
-    rows = [by_name(numbers) for numbers in found]
+    rows = [by_name(numbers) for numbers in records]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}

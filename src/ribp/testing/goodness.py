@@ -79,10 +79,10 @@ class Verdict:
 
     def __repr__(self) -> str:
         kind = "passed" if self else "failed"
-        found = [f"{name}: p = {self.p_values[name]:.2g}" for name in self.again or self._worst()]
+        texts = [f"{name}: p = {self.p_values[name]:.2g}" for name in self.again or self._worst()]
         more = TIMES * self.n_replicates
-        found += [f"{name}: p = {p:.2g} of {more} replicates" for name, p in self.again.items()]
-        return f"<{kind}, {self.n_replicates} replicates; {'; '.join(found)}>"
+        texts += [f"{name}: p = {p:.2g} of {more} replicates" for name, p in self.again.items()]
+        return f"<{kind}, {self.n_replicates} replicates; {'; '.join(texts)}>"
 
     @property
     def least(self) -> float:
@@ -137,10 +137,10 @@ def by_name(numbers: Numbers) -> dict[str, float]:
 
 
 def _p_values(check: Check, n_replicates: int, seed: int) -> dict[str, float]:
-    found = by_name(check(n_replicates, seed))
-    if not all(0.0 <= p <= 1.0 for p in found.values()):
-        raise ValueError(f"a check returned what is no p-value: {found}")
-    return found
+    p_values = by_name(check(n_replicates, seed))
+    if not all(0.0 <= p <= 1.0 for p in p_values.values()):
+        raise ValueError(f"a check returned what is no p-value: {p_values}")
+    return p_values
 
 
 def _seed(seed: int, stage: int) -> int:
@@ -166,26 +166,26 @@ def frequencies_p_value(observed: ArrayLike, probs: ArrayLike) -> float:
     Cells that expect fewer than ten draws are pooled; a draw where the probability is zero is
     proof that the law is wrong and gives 0.
     """
-    seen = np.asarray(observed, dtype=float).ravel()
+    counts = np.asarray(observed, dtype=float).ravel()
     law = np.asarray(probs, dtype=float).ravel()
-    if seen[law == 0].any():
+    if counts[law == 0].any():
         return 0.0
-    expected = seen.sum() * law / law.sum()
+    expected = counts.sum() * law / law.sum()
     order = np.argsort(expected)
-    seen, expected = seen[order], expected[order]
+    counts, expected = counts[order], expected[order]
     pooled = int(np.searchsorted(np.cumsum(expected), 10.0)) + 1
-    seen = np.append(seen[:pooled].sum(), seen[pooled:])
+    counts = np.append(counts[:pooled].sum(), counts[pooled:])
     expected = np.append(expected[:pooled].sum(), expected[pooled:])
-    if seen.size < 2:
+    if counts.size < 2:
         return 1.0
-    statistic = ((seen - expected) ** 2 / expected).sum()
-    return float(stats.chi2.sf(statistic, seen.size - 1))
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    return float(stats.chi2.sf(statistic, counts.size - 1))
 
 
 def mean_p_value(draws: ArrayLike, mean: float, standard_error: float = 0.0) -> float:
     """Return the p-value of independent draws having `mean`, known up to `standard_error`.
 
-    Exact for draws that are zero or one, of which the ones may be so rare that none was seen.
+    Exact for draws that are zero or one, of which the ones may be so rare that there is none.
     """
     values = np.asarray(draws, dtype=float)
     if standard_error == 0.0 and 0.0 < mean < 1.0 and np.isin(values, (0.0, 1.0)).all():

@@ -1,8 +1,8 @@
-"""How well features were found whose truth is known.
+"""Scores of fitted features whose truth is known.
 
-Features have no names, so those found are matched to the true ones, one to one, such that the sum
-of a score over pairs is largest (the Hungarian method). F1 of a pair of 0/1 columns z, t is
-``2 z.t / (|z| + |t|)``: 1 if they are the same rows, 0 if they share none.
+Features have no names, so the fitted ones are matched to the true ones, one to one, such that the
+sum of a score over pairs is largest (the Hungarian method). F1 of a pair of 0/1 columns z, t is ``2
+z.t / (|z| + |t|)``: 1 if they are the same rows, 0 if they share none.
 """
 
 from __future__ import annotations
@@ -13,49 +13,49 @@ from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray
 
-__all__ = ["alike", "correlations", "f1", "feature_f1"]
+__all__ = ["correlations", "f1", "feature_f1", "n_recovered"]
 
-_ALIKE = 0.95
+_LEAST_CORRELATION = 0.95
 
 
-def feature_f1(found: ArrayLike, truth: ArrayLike) -> FloatArray:
+def feature_f1(fitted: ArrayLike, truth: ArrayLike) -> FloatArray:
     """Return F1 of each true feature with the one matched to it, 0 without one.
 
     Parameters
     ----------
-    found, truth
+    fitted, truth
         0 and 1, shape (rows, features) each; numbers of features may differ.
     """
-    both, sizes, pairs = _matched(found, truth)
+    both, sizes, pairs = _matched(fitted, truth)
     scores = np.zeros(both.shape[1])
     scores[pairs[1]] = 2.0 * both[pairs] / np.maximum(sizes[pairs], 1.0)
     return scores
 
 
-def f1(found: ArrayLike, truth: ArrayLike) -> float:
+def f1(fitted: ArrayLike, truth: ArrayLike) -> float:
     """Return F1 of all entries, after features were matched."""
-    both, _, pairs = _matched(found, truth)
-    total = np.asarray(found, dtype=np.float64).sum() + np.asarray(truth, dtype=np.float64).sum()
+    both, _, pairs = _matched(fitted, truth)
+    total = np.asarray(fitted, dtype=np.float64).sum() + np.asarray(truth, dtype=np.float64).sum()
     return float(2.0 * both[pairs].sum() / max(total, 1.0))
 
 
 def _matched(
-    found: ArrayLike, truth: ArrayLike
+    fitted: ArrayLike, truth: ArrayLike
 ) -> tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
     """Return overlaps and sizes of all pairs, and which are matched."""
-    z, t = np.asarray(found, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    z, t = np.asarray(fitted, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     both, sizes = z.T @ t, z.sum(axis=0)[:, None] + t.sum(axis=0)
     return both, sizes, linear_sum_assignment(-both / np.maximum(sizes, 1.0))
 
 
-def alike(features: ArrayLike, truth: ArrayLike) -> int:
-    """Return how many true components have a found one whose correlation is above 0.95 in size."""
+def n_recovered(features: ArrayLike, truth: ArrayLike) -> int:
+    """Return how many true components have a fitted one whose correlation is above 0.95 in size."""
     both = np.abs(correlations(features, truth))
-    return int((both[linear_sum_assignment(-both)] > _ALIKE).sum())
+    return int((both[linear_sum_assignment(-both)] > _LEAST_CORRELATION).sum())
 
 
 def correlations(features: ArrayLike, truth: ArrayLike) -> FloatArray:
-    """Return the correlation of each found component with each true one; 0 for constant ones."""
+    """Return the correlation of each fitted component with each true one; 0 for constant ones."""
     a, b = (np.atleast_2d(np.asarray(one, dtype=np.float64)) for one in (features, truth))
     if a.size == 0:
         return np.zeros((0, len(b)))

@@ -1,4 +1,4 @@
-"""Features and scales of linear-Gaussian data, given what rows are expected to be.
+"""Features and scales of linear-Gaussian data, given expectations of the rows.
 
 For every column d, with s_d its noise and t the size of a feature in units of the noise,
 
@@ -18,7 +18,7 @@ The best q(A) is C_d = (P_d + t^-2)^{-1}, m_d = C_d products_d. Independent feat
 C_d = 1/(P_ii + t^-2), and means that are improved one at a time.
 
 Scales are points: they maximise the bound plus the log density of their logarithms, that of
-`LinearGaussian.log_joint`, with m and C held fixed. C is in units of the noise, so that for noise
+`LinearGaussian.log_joint`, with m and C fixed. C is in units of the noise, so that for noise
 per dimension and the best q(A) this is the maximum over m, C and s together:
 
     s_d^2 = (v + r_d + |m_d|^2/t^2)/(4 + N_d),
@@ -32,22 +32,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.kernels.missing_columns import add_to_missing, subtract_missing
+from ribp.kernels.missing import add_to_missing, subtract_missing
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 
 __all__ = [
-    "Columns",
+    "ColumnTerms",
     "FeatureFactor",
     "RowSums",
     "RowTerms",
     "add_up",
-    "columns",
+    "column_terms",
     "draw_features",
     "expected_log_likelihood",
     "feature_divergence",
@@ -86,8 +87,8 @@ class FeatureFactor(NamedTuple):
     """(1, features, features) if all columns have the same, otherwise one a column."""
 
 
-class Columns(NamedTuple):
-    """What each column says of a row: E (x - z A)^2/s^2 as a function of z, the background in it.
+class ColumnTerms(NamedTuple):
+    """Terms of each column: E (x - z A)^2/s^2 as a function of z, the background in it.
 
     The background, if there is one, is the last feature.
     """
@@ -146,34 +147,30 @@ def row_sums(
         The same over the rows where column d is missing, (dims, features, features); (0, ., .) if
         data are complete.
     weights
-        w_n, how many rows each one stands for; one if not given.
+        w_n, how many rows each one stands for; one if None.
     """
     rows, dims = data.values.shape
     w = np.ones(rows) if weights is None else weights
     z = np.hstack([nu, np.ones((rows, 1))]) if likelihood.background else nu
     weighted = z * w[:, None]
-    seen = np.ones((rows, dims)) if data.complete else data.observed.astype(np.float64)
+    observed = np.ones((rows, dims)) if data.complete else data.observed.astype(np.float64)
     each = pairs[None] if data.complete else pairs[None] - missing_pairs
     if likelihood.background:
-        shown = seen[:, :1] if data.complete else seen
-        sizes = shown.T @ weighted  # E of z_n times the background, over rows where d was observed
+        columns = observed[:, :1] if data.complete else observed
+        sizes = columns.T @ weighted  # E of z_n times the background, over observed rows
         each = np.concatenate([each, sizes[:, None, :-1]], axis=1)
         each = np.concatenate([each, sizes[:, :, None]], axis=2)
     squares = w @ data.values**2
-    return RowSums(each, weighted.T @ data.values, squares, w @ seen)
+    return RowSums(each, weighted.T @ data.values, squares, w @ observed)
 
 
 def add_up(parts: Iterable[RowSums]) -> RowSums:
     """Return the sum of the sums of several blocks, taken in order."""
-    total: RowSums | None = None
-    for part in parts:
-        total = part if total is None else RowSums(*map(np.add, total, part))
-    assert total is not None
-    return total
+    return reduce(lambda total, part: RowSums(*map(np.add, total, part)), parts)
 
 
-def columns(factor: FeatureFactor, noise_scale: FloatArray, complete: bool) -> Columns:
-    """Return what columns say of all rows, given q(A)."""
+def column_terms(factor: FeatureFactor, noise_scale: FloatArray, complete: bool) -> ColumnTerms:
+    """Return the terms of each column under q(A)."""
     features, dims = factor.mean.shape
     scaled = factor.mean / noise_scale
     gram = scaled @ scaled.T + factor.covariance.sum(axis=0) * (dims / len(factor.covariance))
@@ -181,19 +178,19 @@ def columns(factor: FeatureFactor, noise_scale: FloatArray, complete: bool) -> C
     if not complete:
         each = scaled.T[:, :, None] * scaled.T[:, None, :]
         each += factor.covariance
-    return Columns(scaled / noise_scale, gram, each)
+    return ColumnTerms(scaled / noise_scale, gram, each)
 
 
-def row_terms(data: Data, given: Columns, background: bool) -> RowTerms:
-    """Return what the data say of a block of rows."""
-    gram = given.gram
-    linear = data.values @ given.onto.T
+def row_terms(data: Data, terms: ColumnTerms, background: bool) -> RowTerms:
+    """Return the terms of a block of rows."""
+    gram = terms.gram
+    linear = data.values @ terms.onto.T
     place = np.full(len(linear), -1, np.int64)
     own = np.zeros((0, *gram.shape))
     if not data.complete:
         some = np.flatnonzero(~data.observed.all(axis=1))
         place[some] = np.arange(some.size)
-        own = _own_grams(given, data.observed[some])
+        own = _own_grams(terms, data.observed[some])
     if background:
         whole = place < 0
         linear = linear[:, :-1]
@@ -205,16 +202,16 @@ def row_terms(data: Data, given: Columns, background: bool) -> RowTerms:
     )
 
 
-def _own_grams(given: Columns, observed: BoolArray) -> FloatArray:
+def _own_grams(terms: ColumnTerms, observed: BoolArray) -> FloatArray:
     """Return G of rows with missing entries: of their columns, or of all less those missing."""
-    size = given.gram.size
-    each = given.each.reshape(-1, size)
+    size = terms.gram.size
+    each = terms.each.reshape(-1, size)
     if _few(observed):
         own = np.empty((len(observed), size))
-        subtract_missing(given.gram.ravel(), each, observed, own)
+        subtract_missing(terms.gram.ravel(), each, observed, own)
     else:
         own = observed.astype(np.float64) @ each
-    return own.reshape(-1, *given.gram.shape)
+    return own.reshape(-1, *terms.gram.shape)
 
 
 def missing_pairs(observed: BoolArray, own: FloatArray, weights: FloatArray) -> FloatArray:
@@ -244,13 +241,9 @@ def _few(observed: BoolArray) -> bool:
 
 
 def update_features(
-    sums: RowSums, factor: FeatureFactor, noise_scale: FloatArray, t: FloatArray, full: bool
+    sums: RowSums, factor: FeatureFactor, t: FloatArray, *, full: bool
 ) -> FeatureFactor:
-    """Return a better q(A): the best there is, or one pass over independent features.
-
-    Neither mean nor covariance depends on the noise, which is the unit of both; it is an argument
-    so that all functions of a factor are called alike.
-    """
+    """Return a better q(A): the best there is, or one pass over independent features."""
     features = len(sums.products)
     if full:
         precision = sums.pairs + np.diag(t**-2.0)
@@ -335,7 +328,7 @@ def draw_features(
 def with_means(
     likelihood: LinearGaussian, mean: FloatArray, parameters: GaussianParameters
 ) -> GaussianParameters:
-    """Return parameters with given features, the last of them the background if there is one."""
+    """Return parameters with these features, the last of them the background if there is one."""
     if likelihood.background:
         return parameters._replace(features=mean[:-1], background=mean[-1])
     return parameters._replace(features=mean)

@@ -29,7 +29,6 @@ from ribp.checks import FloatArray
 from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import prior_log_probs
 from ribp.likelihoods.data import Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters
 from ribp.mcmc import hyper, weight_moves
 from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
@@ -38,47 +37,20 @@ from ribp.rows.store import ChainRows
 from ribp.search import sampled_start
 from ribp.search.sampled_start import followed, searched_rows
 from ribp.search.starts import Tick, best_start, no_tick
-from ribp.variational.features import FeatureFactor, draw_features
-from ribp.variational.hybrid_rows import Begin, Begun, Draw, Improve, Improved
-from ribp.variational.mean_field import (
-    count_prior,
-    data_bound,
-    first_features,
-    improve_features,
-)
-from ribp.variational.point_weights import (
-    Weights,
-    expected_log_probs,
-    law_divergence,
-    log_prior,
-)
+from ribp.variational.features import draw_features
+from ribp.variational.hybrid_rows import Begin, Begun, DrawRows, Improve, Improved
+from ribp.variational.mean_field import count_prior, data_bound, first_features, improve_features
+from ribp.variational.point_weights import expected_log_probs, law_divergence, log_prior
+from ribp.variational.state import VariationalState, state_without_rows, weights_of
 
-__all__ = ["HybridInfo", "HybridState", "draw", "draw_seed", "drawn_rows", "from_features",
-           "from_rows", "law_terms", "start", "update"]  # fmt: skip
+__all__ = ["HybridInfo", "draw", "draw_seed", "drawn_rows", "from_features", "from_rows",
+           "law_terms", "start", "update"]  # fmt: skip
 
 _NO_SEED = np.uint64(0)  # of a draw of Z that nobody uses
 
 
-class HybridState(NamedTuple):
-    """Where the optimisation is; nu and gamma are with the rows."""
-
-    features: FeatureFactor
-    """q(A), independent features; the background, if there is one, is the last."""
-    parameters: GaussianParameters
-    """Mean features, and scales at their best points."""
-    log_odds: FloatArray
-    """theta, as last drawn."""
-    mass: float
-    concentration: float
-    law_counts: FloatArray
-    """sum_n gamma_n over the rows of each law, shape (laws, features + 1)."""
-    bound: float
-    number: int = 0
-    """Of iterations made."""
-
-
 class HybridInfo(NamedTuple):
-    """What an iteration did."""
+    """The bound after an iteration, and whether weights were drawn."""
 
     bound: float
     redrawn: bool
@@ -91,12 +63,12 @@ class HybridInfo(NamedTuple):
 def update(
     rng: np.random.Generator,
     seed: np.uint64,
-    state: HybridState,
+    state: VariationalState,
     model: Model,
     rows: ChainRows,
     *,
     every: int = 25,
-) -> tuple[HybridState, Tally, HybridInfo]:
+) -> tuple[VariationalState, Tally, HybridInfo]:
     """Make one iteration; draw the weights before it if `every` have been made since.
 
     The tally is that of Z, drawn from q after it.
@@ -110,33 +82,28 @@ def update(
 
 
 def _improve(
-    state: HybridState, model: Model, rows: ChainRows, seed: np.uint64
-) -> tuple[HybridState, Tally]:
+    state: VariationalState, model: Model, rows: ChainRows, seed: np.uint64
+) -> tuple[VariationalState, Tally]:
     """Update every factor once, the weights being what they are; draw Z."""
     likelihood, counts = gaussian(model), model.counts
     log_f = expected_log_probs(counts, state.law_counts)
     prior = count_prior(state.log_odds, log_f)
-    found: Improved = rows.do(Improve(likelihood, state.features, state.parameters, prior, seed))
-    value = found.value + law_terms(counts, found.law_counts, log_f)
-    features, parameters = improve_features(
-        likelihood, found.sums, state.features, state.parameters
-    )
-    value += data_bound(likelihood, found.sums, features, parameters)
-    value += log_prior(model, _weights(state))
+    improved: Improved = rows.do(Improve(likelihood, state.features, state.parameters, prior, seed))
+    sums, law_counts, value, tally = improved
+    value += law_terms(counts, law_counts, log_f)
+    features, parameters = improve_features(likelihood, sums, state.features, state.parameters)
+    value += data_bound(likelihood, sums, features, parameters)
+    value += log_prior(model, weights_of(state))
     fresh = state._replace(
-        features=features, parameters=parameters, law_counts=found.law_counts, bound=value,
+        features=features, parameters=parameters, law_counts=law_counts, bound=value,
         number=state.number + 1,
     )  # fmt: skip
-    return fresh, found.tally
-
-
-def _weights(state: HybridState) -> Weights:
-    return Weights(state.log_odds, state.mass, state.concentration)
+    return fresh, tally
 
 
 def _redrawn(
-    rng: np.random.Generator, state: HybridState, model: Model, tally: Tally
-) -> HybridState:
+    rng: np.random.Generator, state: VariationalState, model: Model, tally: Tally
+) -> VariationalState:
     """Return a state with weights, mass and concentration drawn given rows drawn from q."""
     histogram, sizes = tally.histograms.sum(axis=0), tally.sizes
     prior = model.weight_prior(state.mass, state.concentration)
@@ -166,7 +133,7 @@ def start(
     rows: ChainRows,
     tick: Tick = no_tick,
     n_starts: int = 2,
-) -> HybridState:
+) -> VariationalState:
     """Return a state that begins at the rows of a short search by Gibbs sampling.
 
     On the chord spectra it stays there (F1 1.000); from random rows mean field ends at 0.49, from
@@ -175,21 +142,21 @@ def start(
     """
     n_rows = rows.shape[0]
     some = searched_rows(rng, n_rows)
-    found = best_start(rng, model.on_rows(some), rows.take(some), n_starts, tick=tick)
+    state = best_start(rng, model.on_rows(some), rows.take(some), n_starts, tick=tick)
     if n_rows <= sampled_start.SAMPLE:
-        return from_rows(model, rows, found.rows, found)
-    return from_features(rng, model, rows, found)
+        return from_rows(model, rows, state.rows, state)
+    return from_features(rng, model, rows, state)
 
 
 def from_features(
     rng: np.random.Generator, model: Model, rows: ChainRows, state: State
-) -> HybridState:
+) -> VariationalState:
     """Return a state that begins at 0/1 rows that suit the features of `state`."""
     state, sweep = followed(rng, model, state)
     return _begin(model, rows, Begin(gaussian(model), len(model.counts.laws), sweep), state)
 
 
-def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> HybridState:
+def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> VariationalState:
     """Return a state that begins at 0/1 rows z, after one iteration from there.
 
     Weights, mass, concentration and scales are those of `state`.
@@ -198,12 +165,12 @@ def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> HybridSta
     return _begin(model, rows, Begin(gaussian(model), len(model.counts.laws)), state)
 
 
-def _begin(model: Model, rows: ChainRows, order: Begin, state: State) -> HybridState:
+def _begin(model: Model, rows: ChainRows, order: Begin, state: State) -> VariationalState:
     begun: Begun = rows.do(order)
     law_counts = begun.tally.histograms.astype(np.float64)
     law_counts[~np.isfinite(expected_log_probs(model.counts, law_counts))] = 0.0
     features, parameters = first_features(gaussian(model), begun.sums, state.parameters)
-    first = HybridState(
+    first = VariationalState(
         features, parameters, state.log_odds, state.mass, state.concentration, law_counts,
         -math.inf,
     )  # fmt: skip
@@ -217,21 +184,15 @@ def draw_seed(rng: np.random.Generator) -> np.uint64:
 
 def drawn_rows(seed: np.uint64, model: Model, rows: ChainRows) -> Tally:
     """Draw Z from q; rows need not obey their laws."""
-    tally: Tally = rows.do(Draw(seed, len(model.counts.laws)))
+    tally: Tally = rows.do(DrawRows(seed, len(model.counts.laws)))
     return tally
 
 
-def draw(rng: np.random.Generator, state: HybridState, model: Model) -> State:
+def draw(rng: np.random.Generator, state: VariationalState, model: Model) -> State:
     """Return a draw from q without its rows, the weights as they are."""
-    return State(
-        np.zeros((0, model.n_features), np.int8),
-        state.log_odds,
-        state.mass,
-        state.concentration,
-        _draw_laws(rng, model.counts, state.law_counts),
-        draw_features(rng, gaussian(model), state.features, state.parameters),
-        state.number,
-    )
+    laws = _draw_laws(rng, model.counts, state.law_counts)
+    parameters = draw_features(rng, gaussian(model), state.features, state.parameters)
+    return state_without_rows(state, parameters, laws)
 
 
 def _draw_laws(rng: np.random.Generator, counts: RowCounts, law_counts: FloatArray) -> FloatArray:

@@ -26,16 +26,16 @@ from ribp.rows.store import Layout, Order, Packed, RowGroup, Work
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.mean_field import MeanFieldPrior, all_sums, sweep_rows
 
-__all__ = ["Begin", "Begun", "Draw", "Improve", "Improved", "layout"]
+__all__ = ["Begin", "Begun", "DrawRows", "Improve", "Improved", "layout"]
 
 
 def layout(n_features: int) -> Layout:
-    """Return the table of what rows have: nu and gamma."""
+    """Return the layout of the table of nu and gamma."""
     return Layout(2 * n_features + 1, "float64", n_features)
 
 
 class Improved(NamedTuple):
-    """What rows tell after a pass."""
+    """What a pass returns."""
 
     sums: RowSums
     law_counts: FloatArray
@@ -47,7 +47,7 @@ class Improved(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """What rows tell where they begin."""
+    """What `Begin` returns."""
 
     sums: RowSums
     tally: Tally
@@ -62,7 +62,7 @@ class Begin(Order):
     sweep: Sweep | None = None
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows; they tell where they have `Begun`."""
+        """Return the work on a group of rows, whose value is a `Begun`."""
         sweep = None if self.sweep is None else self.sweep.prepared()
 
         def work(group: RowGroup, n_threads: int) -> Nodes:
@@ -113,7 +113,7 @@ class Improve(Order):
     """Of the draw of Z."""
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows; they tell what they have `Improved`."""
+        """Return the work on a group of rows, whose value is an `Improved`."""
 
         def work(group: RowGroup, n_threads: int) -> Nodes:
             first, law_of_row = group.first, group.law_of_row
@@ -134,7 +134,7 @@ class Improve(Order):
 
 
 @dataclass(frozen=True, eq=False)
-class Draw(Order):
+class DrawRows(Order):
     """The order to draw Z."""
 
     seed: np.uint64
@@ -146,7 +146,7 @@ class Draw(Order):
         return False
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows; they tell the `Tally` of Z."""
+        """Return the work on a group of rows, whose value is the `Tally` of Z."""
 
         def work(group: RowGroup, n_threads: int) -> Nodes:
             nu, _ = _split(group.table())

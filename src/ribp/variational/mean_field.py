@@ -25,7 +25,7 @@ from ribp.variational.features import (
     FeatureFactor,
     RowSums,
     add_up,
-    columns,
+    column_terms,
     expected_log_likelihood,
     feature_divergence,
     missing_pairs,
@@ -120,10 +120,10 @@ def sweep_rows(
     the number of the first row, for messages.
     """
     nu, gamma, parts = nu.copy(), gamma.copy(), np.empty((len(nu), 2))
-    given = columns(features, parameters.noise_scale, data.complete)
+    of_columns = column_terms(features, parameters.noise_scale, data.complete)
 
     def work(at: slice) -> RowSums:
-        terms = row_terms(data.rows(at), given, likelihood.background)
+        terms = row_terms(data.rows(at), of_columns, likelihood.background)
         kernel.sweep(*terms, *prior, law_of_row[at], nu[at], gamma[at], parts[at])
         return _some_sums(likelihood, data, nu, at)
 
@@ -172,7 +172,7 @@ def improve_features(
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return a better q(A), features independent, and the scales that are best given it."""
     t = likelihood.deviations(len(sums.products), parameters)
-    features = update_features(sums, features, parameters.noise_scale, t, full=False)
+    features = update_features(sums, features, t, full=False)
     return features, update_scales(likelihood, sums, features, parameters)
 
 
@@ -180,9 +180,9 @@ def first_features(
     likelihood: LinearGaussian, sums: RowSums, parameters: GaussianParameters
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return q(A) and scales given the sums over rows."""
-    t, noise = likelihood.deviations(len(sums.products), parameters), parameters.noise_scale
-    factor = prior_factor(noise.size, t)
-    factor = update_features(sums, factor, noise, t, full=True)
+    t = likelihood.deviations(len(sums.products), parameters)
+    factor = prior_factor(parameters.noise_scale.size, t)
+    factor = update_features(sums, factor, t, full=True)
     return improve_features(likelihood, sums, factor, parameters)
 
 

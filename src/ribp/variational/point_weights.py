@@ -1,4 +1,4 @@
-"""The prior given what rows are expected to be: weights, mass and concentration, learned laws.
+"""The prior given expectations of the rows: weights, mass and concentration, learned laws.
 
 **Weights** are points. With m_i = sum_n E[z_ni] and N_k = sum_n P(|z_n| = k) they maximise
 
@@ -15,8 +15,7 @@ psi(sum of it), and the bound loses KL(q(f) | Dirichlet(base)).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
@@ -28,20 +27,14 @@ from ribp.model import Model
 from ribp.weights import hyper_prior
 from ribp.weights.density import row_gradient, row_log_density
 
-__all__ = [
-    "Weights",
-    "expected_log_probs",
-    "law_divergence",
-    "log_prior",
-    "update",
-]
+__all__ = ["PointWeights", "expected_log_probs", "law_divergence", "log_prior", "update"]
 
 _LEAST_BASE = 1e-300
 _LOWEST = -30.0  # of the logarithms of mass and concentration
 _HIGHEST = 10.0
 
 
-class Weights(NamedTuple):
+class PointWeights(NamedTuple):
     """Log-odds of the features, and the parameters of their prior."""
 
     log_odds: FloatArray
@@ -49,7 +42,9 @@ class Weights(NamedTuple):
     concentration: float
 
 
-def update(model: Model, weights: Weights, sizes: FloatArray, histogram: FloatArray) -> Weights:
+def update(
+    model: Model, weights: PointWeights, sizes: FloatArray, histogram: FloatArray
+) -> PointWeights:
     """Return better weights, mass and concentration.
 
     Parameters
@@ -59,24 +54,15 @@ def update(model: Model, weights: Weights, sizes: FloatArray, histogram: FloatAr
     sizes, histogram
         m, shape (features,), and N, shape (counts,): expected numbers of rows.
     """
-    found = weights._replace(log_odds=_best_log_odds(model, weights, sizes, histogram))
+    weights = weights._replace(log_odds=_best_log_odds(model, weights, sizes, histogram))
     if model.mass is None:
-        top = math.log(model.n_features)
-        log_mass = _line_search(
-            lambda x: log_prior(model, found._replace(mass=math.exp(x))), found.mass, top
-        )
-        found = found._replace(mass=log_mass)
+        weights = _with_best(model, weights, "mass", math.log(model.n_features))
     if model.concentration is None:
-        value = _line_search(
-            lambda x: log_prior(model, found._replace(concentration=math.exp(x))),
-            found.concentration,
-            _HIGHEST,
-        )
-        found = found._replace(concentration=value)
-    return found
+        weights = _with_best(model, weights, "concentration", _HIGHEST)
+    return weights
 
 
-def log_prior(model: Model, weights: Weights) -> float:
+def log_prior(model: Model, weights: PointWeights) -> float:
     """Return log p(theta, log alpha, log c), as in `Model.log_prior`."""
     log_odds, mass, concentration = weights
     value = model.weight_prior(mass, concentration).log_density(log_odds)
@@ -88,9 +74,9 @@ def log_prior(model: Model, weights: Weights) -> float:
 
 
 def _best_log_odds(
-    model: Model, weights: Weights, sizes: FloatArray, histogram: FloatArray
+    model: Model, weights: PointWeights, sizes: FloatArray, histogram: FloatArray
 ) -> FloatArray:
-    """Return the best theta, or the present one if no better one was found."""
+    """Return the best theta, or the present one if there is no better one."""
     prior = model.weight_prior(weights.mass, weights.concentration)
     share = np.clip(sizes / max(float(histogram.sum()), 1.0), 0.0, 1.0)
     unit = np.sqrt(sizes * (1.0 - share) + prior.precision(sizes < 0.5))
@@ -104,21 +90,26 @@ def _best_log_odds(
     start = weights.log_odds * unit
     before = lost(start)[0]
     options = {"maxiter": 500, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-9}
-    found = minimize(lost, start, jac=True, method="L-BFGS-B", options=options)
-    better = np.isfinite(found.fun) and found.fun < before
-    return np.asarray(found.x / unit) if better else weights.log_odds
+    best = minimize(lost, start, jac=True, method="L-BFGS-B", options=options)
+    better = np.isfinite(best.fun) and best.fun < before
+    return np.asarray(best.x / unit) if better else weights.log_odds
 
 
-def _line_search(log_density: Callable[[float], float], present: float, top: float) -> float:
-    """Return a positive number whose logarithm has a higher density than that of `present`."""
-    here = math.log(present)
-    found = minimize_scalar(
-        lambda x: -log_density(x),
+def _with_best(model: Model, weights: PointWeights, name: str, top: float) -> PointWeights:
+    """Return weights with a mass or concentration of a higher density, by a line search."""
+
+    def moved(x: float) -> PointWeights:
+        change: dict[str, Any] = {name: math.exp(x)}
+        return weights._replace(**change)
+
+    here = math.log(getattr(weights, name))
+    best = minimize_scalar(
+        lambda x: -log_prior(model, moved(x)),
         bounds=(max(here - 3.0, _LOWEST), min(here + 3.0, top - 1e-9)),
         method="bounded",
         options={"xatol": 1e-8},
     )
-    return math.exp(found.x) if -found.fun > log_density(here) else present
+    return moved(best.x) if -best.fun > log_prior(model, moved(here)) else weights
 
 
 # Learned laws
@@ -127,11 +118,11 @@ def _line_search(log_density: Callable[[float], float], present: float, top: flo
 def expected_log_probs(counts: RowCounts, law_counts: FloatArray) -> FloatArray:
     """Return E log f of each law; `law_counts` (laws, features + 1) are the expected N_k."""
     tables = np.full(law_counts.shape, -np.inf)
-    for law, seen, table in zip(counts.laws, law_counts, tables, strict=True):
+    for law, numbers, table in zip(counts.laws, law_counts, tables, strict=True):
         if isinstance(law, Learned):
             base = _base(law, table.size)
             on = base > 0
-            table[on] = digamma(base[on] + seen[on]) - digamma((base + seen)[on].sum())
+            table[on] = digamma(base[on] + numbers[on]) - digamma((base + numbers)[on].sum())
         else:
             table[:] = law.restricted_log_probs(0, table.size - 1)
     return tables
@@ -140,13 +131,13 @@ def expected_log_probs(counts: RowCounts, law_counts: FloatArray) -> FloatArray:
 def law_divergence(counts: RowCounts, law_counts: FloatArray) -> float:
     """Return the sum over learned laws of KL(Dirichlet(base + N) | Dirichlet(base))."""
     value = 0.0
-    for law, seen in zip(counts.laws, law_counts, strict=True):
+    for law, numbers in zip(counts.laws, law_counts, strict=True):
         if isinstance(law, Learned):
-            base = _base(law, seen.size)
+            base = _base(law, numbers.size)
             on = base > 0
-            a, b = base[on] + seen[on], base[on]
+            a, b = base[on] + numbers[on], base[on]
             value += float(gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()))
-            value += float(gammaln(b).sum() + seen[on] @ (digamma(a) - digamma(a.sum())))
+            value += float(gammaln(b).sum() + numbers[on] @ (digamma(a) - digamma(a.sum())))
     return value
 
 

@@ -20,12 +20,11 @@ with all rows.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeVar
 
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.counts.tables import tallied_log_probs
 from ribp.likelihoods.data import Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_collapsed import gaussian
@@ -38,32 +37,24 @@ from ribp.search.starts import Tick, best_start, no_tick
 from ribp.variational import features as feature_part
 from ribp.variational import point_weights
 from ribp.variational.features import FeatureFactor, RowSums
-from ribp.variational.point_weights import Weights
+from ribp.variational.state import StochasticState, VariationalState, weights_of
 from ribp.variational.structured_rows import (
-    Given,
+    GlobalFactors,
     Pass,
     Passed,
-    Totals,
+    RowTotals,
     count_tables,
     count_width,
     layout,
+    totals_after,
     weighed,
 )
 
-__all__ = [
-    "CAREFUL",
-    "StructuredState",
-    "bound",
-    "draw",
-    "drawn_rows",
-    "finish",
-    "from_rows",
-    "given",
-    "law_counts_of",
-    "searched",
-    "start",
-    "update",
-]
+__all__ = ["CAREFUL", "at_prior", "bound", "drawn_rows", "evaluate", "finish", "from_rows",
+           "global_factors", "improve_features", "law_counts_of", "searched", "start",
+           "update"]  # fmt: skip
+
+AnyState = TypeVar("AnyState", VariationalState, StochasticState)
 
 CAREFUL = (0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.0, 1.0)
 """Powers of the likelihood in the passes that find q of a row from the prior."""
@@ -73,54 +64,33 @@ _WEIGHTS_EVERY = 25  # updates
 _NO_SEED = np.uint64(0)  # of a draw of Z that nobody uses
 
 
-class StructuredState(NamedTuple):
-    """All of q but that of the rows, and the points."""
-
-    features: FeatureFactor
-    """q(A)."""
-    parameters: GaussianParameters
-    """Scales, and the mean features."""
-    log_odds: FloatArray
-    """theta, shape (features,)."""
-    mass: float
-    """alpha."""
-    concentration: float
-    """c."""
-    law_counts: FloatArray
-    """Expected numbers of rows with each count, shape (laws, features + 1)."""
-    bound: float
-    """The bound at this state."""
-    number: int = 0
-    """How many updates were made."""
-
-
-def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> StructuredState:
-    """Return a state whose rows lean towards 0/1 rows z, with the weights and scales given."""
+def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> VariationalState:
+    """Return a state whose rows lean towards 0/1 rows z, with the weights and scales of `state`."""
     law_counts = model.tally(z).histograms.astype(np.float64)
     tables = count_tables(model, state.log_odds, law_counts)
     lean = state.log_odds + _SHARP * (2.0 * z - 1.0)
     rows.load(np.hstack([lean, tables[model.counts.index, : count_width(model)]]))
     first = _without_features(model, rows, state, law_counts)
-    return finish(first, model, _moments(first, model, rows))
+    return finish(first, model, _totals(first, model, rows))
 
 
 def _without_features(
     model: Model, rows: ChainRows, state: State, law_counts: FloatArray
-) -> StructuredState:
+) -> VariationalState:
     n_features = model.n_features + model.likelihood.background
     factor = feature_part.prior_factor(rows.shape[1], np.ones(n_features))
-    return StructuredState(
+    return VariationalState(
         factor, state.parameters, state.log_odds, state.mass, state.concentration, law_counts,
         -np.inf,
     )  # fmt: skip
 
 
-def at_prior(model: Model, rows: ChainRows, state: State) -> StructuredState:
-    """Return a state whose rows are at their prior, with the weights and scales given."""
+def at_prior(model: Model, rows: ChainRows, state: State) -> VariationalState:
+    """Return a state whose rows are at their prior, with the weights and scales of `state`."""
     law_counts = np.zeros((len(model.counts.laws), model.n_features + 1))
     first = _without_features(model, rows, state, law_counts)
-    passed: Passed = rows.do(Pass(given(first, model), _NO_SEED, 0, fresh=True))
-    return finish(first, model, _known(passed.totals))
+    order = Pass(global_factors(first, model), _NO_SEED, 0, fresh=True)
+    return finish(first, model, totals_after(rows, order))
 
 
 def start(
@@ -129,7 +99,7 @@ def start(
     rows: ChainRows,
     tick: Tick = no_tick,
     n_starts: int = 5,
-) -> StructuredState:
+) -> VariationalState:
     """Return the state at the rows that a short search by Gibbs sampling finds.
 
     It is the search that finds the features. From random rows annealing the noise of q alone does
@@ -137,15 +107,15 @@ def start(
     """
     n_rows = rows.shape[0]
     if n_rows <= sampled_start.SAMPLE:
-        found = best_start(rng, model, rows.take(np.arange(n_rows)), n_starts, tick=tick)
-        return from_rows(model, rows, found.rows, found)
+        best = best_start(rng, model, rows.take(np.arange(n_rows)), n_starts, tick=tick)
+        return from_rows(model, rows, best.rows, best)
     some = searched_rows(rng, n_rows)
     state, _ = searched(rng, model.on_rows(some), rows, some, tick, n_starts)
     law_counts = law_counts_of(model, state, some) * (n_rows / some.size)
     state = state._replace(law_counts=law_counts, number=0)
     tick(n_starts, n_starts)
-    passed: Passed = rows.do(Pass(given(state, model), _NO_SEED, 0, CAREFUL, fresh=True))
-    return finish(state, model, _known(passed.totals))
+    order = Pass(global_factors(state, model), _NO_SEED, 0, CAREFUL, fresh=True)
+    return finish(state, model, totals_after(rows, order))
 
 
 def searched(
@@ -155,7 +125,7 @@ def searched(
     some: IntArray,
     tick: Tick,
     n_starts: int,
-) -> tuple[StructuredState, LocalRows]:
+) -> tuple[VariationalState, LocalRows]:
     """Return a state of some rows, as if there were no others, and these rows in memory.
 
     `model` is that of these rows.
@@ -167,7 +137,7 @@ def searched(
     return state, here
 
 
-def law_counts_of(model: Model, state: StructuredState, some: IntArray) -> FloatArray:
+def law_counts_of(model: Model, state: VariationalState, some: IntArray) -> FloatArray:
     """Return the expected counts of laws known to the whole model, from a state of some rows."""
     whole = np.zeros((len(model.counts.laws), state.law_counts.shape[1]))
     _, first = np.unique(model.counts.index[some], return_index=True)
@@ -177,12 +147,12 @@ def law_counts_of(model: Model, state: StructuredState, some: IntArray) -> Float
 
 def update(
     seed: np.uint64,
-    state: StructuredState,
+    state: VariationalState,
     model: Model,
     rows: ChainRows,
     *,
     every: int = _WEIGHTS_EVERY,
-) -> tuple[StructuredState, Tally]:
+) -> tuple[VariationalState, Tally]:
     """Make one pass over rows, features, scales and laws, and over the weights now and then.
 
     Parameters
@@ -194,56 +164,35 @@ def update(
         The weights change in every so many updates.
     """
     number = state.number + 1
-    passed: Passed = rows.do(Pass(given(state, model), seed, number))
-    totals = _known(passed.totals)
+    passed: Passed = rows.do(Pass(global_factors(state, model), seed, number))
+    assert isinstance(passed.totals, RowTotals)
     if number % every == 0:
-        sizes, histogram = totals.sizes, totals.law_counts.sum(axis=0)
-        fresh = point_weights.update(model, weights_of(state), sizes, histogram)
-        state = state._replace(**fresh._asdict())
-    return finish(state, model, totals)._replace(number=number), passed.tally
+        state = with_best_weights(state, model, passed.totals)
+    return finish(state, model, passed.totals)._replace(number=number), passed.tally
 
 
-def bound(state: StructuredState, model: Model, rows: ChainRows) -> float:
+def bound(state: VariationalState, model: Model, rows: ChainRows) -> float:
     """Return the bound, from nothing but q and the points."""
-    return evaluate(
-        model, state.features, state.parameters, weights_of(state), state.law_counts,
-        _moments(state, model, rows),
-    )  # fmt: skip
+    return evaluate(model, state, _totals(state, model, rows))
 
 
-def drawn_rows(seed: np.uint64, state: StructuredState, model: Model, rows: ChainRows) -> Tally:
+def drawn_rows(seed: np.uint64, state: VariationalState, model: Model, rows: ChainRows) -> Tally:
     """Draw Z from q as it is, and return its tally."""
-    passed: Passed = rows.do(Pass(given(state, model), seed, state.number, ()))
+    passed: Passed = rows.do(Pass(global_factors(state, model), seed, state.number, ()))
     return passed.tally
-
-
-def draw(rng: np.random.Generator, state: StructuredState, model: Model, tally: Tally) -> State:
-    """Return a state without rows: A drawn from q, learned laws given Z, and the points."""
-    parameters = feature_part.draw_features(rng, gaussian(model), state.features, state.parameters)
-    laws = tallied_log_probs(rng, model.counts, tally.histograms)
-    none = np.zeros((0, model.n_features), np.int8)
-    return State(
-        none, state.log_odds, state.mass, state.concentration, laws, parameters, state.number
-    )
 
 
 # Parts
 
 
-def _moments(state: StructuredState, model: Model, rows: ChainRows) -> Totals:
+def _totals(state: VariationalState, model: Model, rows: ChainRows) -> RowTotals:
     """Return the totals of q(z_n) as it is."""
-    passed: Passed = rows.do(Pass(given(state, model), _NO_SEED, 0, move=False))
-    return _known(passed.totals)
+    return totals_after(rows, Pass(global_factors(state, model), _NO_SEED, 0, move=False))
 
 
-def _known(totals: Totals | tuple[()]) -> Totals:
-    assert isinstance(totals, Totals)
-    return totals
-
-
-def given(state: StructuredState, model: Model) -> Given:
-    """Return what rows need to know for a pass."""
-    return Given(
+def global_factors(state: VariationalState | StochasticState, model: Model) -> GlobalFactors:
+    """Return all that rows need for a pass."""
+    return GlobalFactors(
         gaussian(model),
         state.features,
         state.parameters.noise_scale,
@@ -252,15 +201,20 @@ def given(state: StructuredState, model: Model) -> Given:
     )
 
 
-def finish(state: StructuredState, model: Model, totals: Totals) -> StructuredState:
-    """Update q(A), scales and q(f) given the rows, and find the bound."""
+def with_best_weights(state: AnyState, model: Model, totals: RowTotals) -> AnyState:
+    """Return the state with weights, mass and concentration improved."""
+    sizes, histogram = totals.sizes, totals.law_counts.sum(axis=0)
+    weights = point_weights.update(model, weights_of(state), sizes, histogram)
+    return state._replace(**weights._asdict())
+
+
+def finish(state: AnyState, model: Model, totals: RowTotals) -> AnyState:
+    """Update q(A), scales and q(f) given the rows, and compute the bound."""
     factor, parameters = improve_features(
         gaussian(model), totals.sums, state.features, state.parameters
     )
-    value = evaluate(model, factor, parameters, weights_of(state), totals.law_counts, totals)
-    return state._replace(
-        features=factor, parameters=parameters, law_counts=totals.law_counts, bound=value
-    )
+    state = state._replace(features=factor, parameters=parameters, law_counts=totals.law_counts)
+    return state._replace(bound=evaluate(model, state, totals))
 
 
 def improve_features(
@@ -273,7 +227,7 @@ def improve_features(
 
     def renewed() -> FeatureFactor:
         t = likelihood.deviations(len(sums.products), parameters)
-        return feature_part.update_features(sums, factor, parameters.noise_scale, t, full=True)
+        return feature_part.update_features(sums, factor, t, full=True)
 
     factor = renewed()
     parameters = feature_part.update_scales(likelihood, sums, factor, parameters)
@@ -281,26 +235,15 @@ def improve_features(
     return factor, feature_part.with_means(likelihood, factor.mean, parameters)
 
 
-def evaluate(
-    model: Model,
-    factor: FeatureFactor,
-    parameters: GaussianParameters,
-    weights: Weights,
-    law_counts: FloatArray,
-    totals: Totals,
-) -> float:
+def evaluate(model: Model, state: VariationalState | StochasticState, totals: RowTotals) -> float:
     """Return the bound of rows with these totals, q(f) being Dirichlet(base + law_counts)."""
-    likelihood, noise = gaussian(model), parameters.noise_scale
-    t = likelihood.deviations(len(factor.mean), parameters)
-    tables = count_tables(model, weights.log_odds, law_counts)
+    factor, noise = state.features, state.parameters.noise_scale
+    likelihood = gaussian(model)
+    t = likelihood.deviations(len(factor.mean), state.parameters)
+    tables = count_tables(model, state.log_odds, state.law_counts)
     value = feature_part.expected_log_likelihood(totals.sums, factor, noise)
     value -= feature_part.feature_divergence(factor, noise, t)
-    value += float(totals.sizes @ weights.log_odds) + weighed(totals.law_counts, tables)
-    value -= totals.log_q + point_weights.law_divergence(model.counts, law_counts)
-    value += likelihood.scales_log_prior(parameters)
-    return value + point_weights.log_prior(model, weights)
-
-
-def weights_of(state: StructuredState) -> Weights:
-    """Return the weights of a state."""
-    return Weights(state.log_odds, state.mass, state.concentration)
+    value += float(totals.sizes @ state.log_odds) + weighed(totals.law_counts, tables)
+    value -= totals.log_q + point_weights.law_divergence(model.counts, state.law_counts)
+    value += likelihood.scales_log_prior(state.parameters)
+    return value + point_weights.log_prior(model, weights_of(state))

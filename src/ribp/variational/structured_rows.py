@@ -1,6 +1,6 @@
 """Rows of the structured family, all of them or a batch, given everything else.
 
-Rows that show the same entries and have the same law have the same q: one of each kind is computed
+Duplicate rows, with the same entries and the same law, have the same q, which is computed once
 (`ribp.variational.duplicate_rows`, `ribp.kernels.sweep_structured`), in blocks of a fixed size, on
 any number of threads. A row whose part of the bound is not finite is an error that names it.
 
@@ -28,19 +28,20 @@ from ribp.likelihoods.data import Data
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.model import Model, Tally
 from ribp.recording import pack_rows
-from ribp.rows.store import Layout, Order, RowGroup, Work
+from ribp.rows.store import ChainRows, Layout, Order, RowGroup, Work
 from ribp.symmetric import log_esp
 from ribp.variational import features
-from ribp.variational.duplicate_rows import alike
+from ribp.variational.duplicate_rows import unique_rows
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import expected_log_probs
 
-__all__ = ["Given", "Pass", "Passed", "Swept", "Totals", "count_tables", "count_width", "layout",
-           "row_means", "sweep_rows", "weighed"]  # fmt: skip
+__all__ = ["GlobalFactors", "Pass", "Passed", "RowTotals", "UpdatedRows", "count_tables",
+           "count_width", "layout", "row_means", "sweep_rows", "totals_after",
+           "weighed"]  # fmt: skip
 
 
-class Given(NamedTuple):
-    """What rows need to know."""
+class GlobalFactors(NamedTuple):
+    """All that rows need for a pass: everything but q of the rows."""
 
     likelihood: LinearGaussian
     features: FeatureFactor
@@ -52,8 +53,8 @@ class Given(NamedTuple):
     """h = E log f(k) - log e_k of each law, shape (laws, features + 1)."""
 
 
-class Totals(NamedTuple):
-    """All that others need of rows: sums over them."""
+class RowTotals(NamedTuple):
+    """Sums over rows: all that the other factors need of them."""
 
     sums: RowSums
     sizes: FloatArray
@@ -63,22 +64,22 @@ class Totals(NamedTuple):
     log_q: float
     """sum_n E log q(z_n)."""
 
-    def plus(self, other: Totals) -> Totals:
+    def plus(self, other: RowTotals) -> RowTotals:
         """Return the totals of both sets of rows together."""
-        return Totals(
+        return RowTotals(
             features.add_up([self.sums, other.sums]),
             self.sizes + other.sizes,
             self.law_counts + other.law_counts,
             self.log_q + other.log_q,
         )
 
-    def scaled(self, factor: float) -> Totals:
+    def scaled(self, factor: float) -> RowTotals:
         """Return the totals as if there were `factor` times as many rows."""
         sums = RowSums(*(factor * part for part in self.sums))
-        return Totals(sums, factor * self.sizes, factor * self.law_counts, factor * self.log_q)
+        return RowTotals(sums, factor * self.sizes, factor * self.law_counts, factor * self.log_q)
 
 
-class Swept(NamedTuple):
+class UpdatedRows(NamedTuple):
     """Rows after a pass, and their totals."""
 
     row_log_odds: FloatArray
@@ -87,11 +88,11 @@ class Swept(NamedTuple):
     """g, shape (rows, counts)."""
     means: FloatArray
     """E[z_n], shape (rows, features)."""
-    totals: Totals
+    totals: RowTotals
 
 
 def sweep_rows(
-    given: Given,
+    factors: GlobalFactors,
     data: Data,
     law_of_row: IntArray,
     row_log_odds: FloatArray,
@@ -102,15 +103,15 @@ def sweep_rows(
     n_threads: int = 1,
     block: int = BLOCK,
     names: IntArray | None = None,
-) -> Swept:
+) -> UpdatedRows:
     """Make passes of exact coordinate ascent over rows, or only find their moments.
 
     Parameters
     ----------
-    given, data, law_of_row
+    factors, data, law_of_row
         Everything else; the data and the law of each row.
     row_log_odds, count_terms
-        lambda and g of each row; of rows of one kind those of the first count.
+        lambda and g of each row; of duplicate rows those of the first are used.
     move
         False to leave q(z_n) as it is.
     powers
@@ -120,46 +121,46 @@ def sweep_rows(
     block
         Rows that a thread takes at once; sums are added in the order of blocks.
     names
-        Numbers of the rows, for messages; 0, 1, .. if not given.
+        Numbers of the rows, for messages; 0, 1, .. if None.
     """
-    kinds = alike(data, law_of_row)
+    unique = unique_rows(data, law_of_row)
     here, law = data, law_of_row
-    if not kinds.all_differ:
-        here, law = data.rows(kinds.first), law_of_row[kinds.first]
-    lam, g, number = kinds.firsts(row_log_odds), kinds.firsts(count_terms), kinds.number
-    tables = np.ascontiguousarray(given.tables[:, : g.shape[1]])
+    if not unique.all_differ:
+        here, law = data.rows(unique.first), law_of_row[unique.first]
+    lam, g, number = unique.firsts(row_log_odds), unique.firsts(count_terms), unique.number
+    tables = np.ascontiguousarray(factors.tables[:, : g.shape[1]])
     nu, probs, divergences = np.empty_like(lam), np.empty_like(g), np.empty(len(lam))
-    columns = features.columns(given.features, given.noise_scale, data.complete)
+    columns = features.column_terms(factors.features, factors.noise_scale, data.complete)
 
     def work(at: slice) -> RowSums:
         rows = here.rows(at)
-        terms = features.row_terms(rows, columns, given.likelihood.background)
+        terms = features.row_terms(rows, columns, factors.likelihood.background)
         own_pairs = np.empty_like(terms.own)
         for power in powers:
             pairs = np.zeros_like(terms.gram)
             kernel.sweep(
-                *terms.raised(power), given.log_odds, tables, law[at], number[at], move, lam[at],
+                *terms.raised(power), factors.log_odds, tables, law[at], number[at], move, lam[at],
                 g[at], nu[at], probs[at], divergences[at], pairs, own_pairs,
             )  # fmt: skip
         missing = _missing_pairs(rows, terms.place, number[at], own_pairs)
-        return features.row_sums(given.likelihood, rows, nu[at], pairs, missing, number[at])
+        return features.row_sums(factors.likelihood, rows, nu[at], pairs, missing, number[at])
 
     parts = [slice(at, min(at + block, len(lam))) for at in range(0, len(lam), block)]
     sums = features.add_up(in_order(work, n_threads if len(parts) > 1 else 1, parts))
-    squares = np.einsum("nd,nd,d->n", here.values, here.values, given.noise_scale**-2.0)
-    _check(divergences - squares, kinds.first if names is None else names[kinds.first])
-    law_counts = np.zeros_like(given.tables)
+    squares = np.einsum("nd,nd,d->n", here.values, here.values, factors.noise_scale**-2.0)
+    _check(divergences - squares, unique.first if names is None else names[unique.first])
+    law_counts = np.zeros_like(factors.tables)
     np.add.at(law_counts[:, : g.shape[1]], law, probs * number[:, None])
     sizes = number @ nu
-    prior = float(sizes @ given.log_odds) + weighed(law_counts, given.tables)
-    totals = Totals(sums, sizes, law_counts, float(number @ divergences) + prior)
-    return Swept(kinds.spread(lam), kinds.spread(g), kinds.spread(nu), totals)
+    prior = float(sizes @ factors.log_odds) + weighed(law_counts, factors.tables)
+    totals = RowTotals(sums, sizes, law_counts, float(number @ divergences) + prior)
+    return UpdatedRows(unique.spread(lam), unique.spread(g), unique.spread(nu), totals)
 
 
 class Passed(NamedTuple):
-    """All that rows tell after a pass."""
+    """What a pass returns."""
 
-    totals: Totals | tuple[()]
+    totals: RowTotals | tuple[()]
     """() if there was only a draw."""
     tally: Tally
     """Of Z as it was drawn."""
@@ -169,7 +170,7 @@ class Passed(NamedTuple):
 class Pass(Order):
     """The order to improve q of every row, and to draw Z from it."""
 
-    given: Given
+    factors: GlobalFactors
     seed: np.uint64
     """Of the draw of Z after the passes."""
     number: int
@@ -187,26 +188,27 @@ class Pass(Order):
         return self.fresh or (self.move and bool(self.powers))
 
     def prepared(self) -> Work:
-        """Return what is done to a group of rows."""
-        given, size = self.given, self.given.log_odds.size
+        """Return the work on a group of rows."""
+        factors, size = self.factors, self.factors.log_odds.size
 
         def work(group: RowGroup, n_threads: int) -> Nodes:
             first, law_of_row, table = group.first, group.law_of_row, group.table()
             if self.fresh:
-                lam = np.repeat(given.log_odds[None], len(law_of_row), axis=0)
-                terms = given.tables[law_of_row, : table.shape[1] - size]
+                lam = np.repeat(factors.log_odds[None], len(law_of_row), axis=0)
+                terms = factors.tables[law_of_row, : table.shape[1] - size]
             else:
                 lam, terms = table[:, :size], table[:, size:]
             lam, terms = np.ascontiguousarray(lam), np.ascontiguousarray(terms)
-            totals: Totals | tuple[()] = ()
+            totals: RowTotals | tuple[()] = ()
             if self.powers:
                 lam, terms, _, totals = sweep_rows(
-                    given, group.data(), law_of_row, lam, terms, move=self.move, powers=self.powers,
+                    factors, group.data(), law_of_row, lam, terms, move=self.move,
+                    powers=self.powers,
                     n_threads=n_threads, names=first + np.arange(len(law_of_row)),
                 )  # fmt: skip
             rows = np.zeros(lam.shape, np.int8)
             kernel.draw(self.seed, self.number, first, lam, terms, rows)
-            passed = Passed(totals, Tally.of(rows, law_of_row, len(given.tables)))
+            passed = Passed(totals, Tally.of(rows, law_of_row, len(factors.tables)))
             group.write_z(pack_rows(rows))
             if self.changes:
                 group.write(np.hstack([lam, terms]))
@@ -215,8 +217,15 @@ class Pass(Order):
         return work
 
 
+def totals_after(rows: ChainRows, order: Pass) -> RowTotals:
+    """Make a pass over all rows, and return their totals."""
+    passed: Passed = rows.do(order)
+    assert isinstance(passed.totals, RowTotals)
+    return passed.totals
+
+
 def layout(model: Model) -> Layout:
-    """Return the table of what rows have: q(z_n)."""
+    """Return the layout of the table of q(z_n)."""
     return Layout(model.n_features + count_width(model), "float64", model.n_features)
 
 

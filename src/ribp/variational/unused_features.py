@@ -3,9 +3,9 @@
 The residual of a row is r_n = (x_n - E[z_n] A)/s, zero where x is missing. Of the rows of a batch
 the 32 with the largest |r_n| are taken, and of these the one that the others agree with most, whose
 sum of r_n . r_m over all others is largest. (The farthest row of all is often one that lacks a
-feature and has a wrong one besides.) The spare feature becomes what that row alone would make of
+feature and has a wrong one besides.) The unused feature becomes what that row alone would make of
 it: q(A_d) = N(h s_d r_nd, h s_d^2) with h = t^2/(1 + t^2), and it gets the odds of the rarest
-feature in use. Batches to come make it better, or leave it alone: then it is spare again.
+feature in use. Batches to come make it better, or leave it alone: then it is unused again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FARTHEST = 32  # rows that are compared
 
 
 class Seeded(NamedTuple):
-    """Features and weights with a use for one that was spare."""
+    """Features and weights with a use for one that was unused."""
 
     features: FeatureFactor
     log_odds: FloatArray
@@ -40,7 +40,7 @@ def seeded(
     log_odds: FloatArray,
     in_use: BoolArray,
 ) -> Seeded:
-    """Return features of which a spare one explains what some rows of a batch have in common.
+    """Return features of which an unused one explains what some rows of a batch have in common.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def seeded(
     rest = (data.values - means @ factor.mean[: means.shape[1]] - background) / scale
     if not data.complete:
         rest[~data.observed] = 0.0
-    spare, share = int(np.argmin(in_use)), t**2 / (1.0 + t**2)
+    unused, share = int(np.argmin(in_use)), t**2 / (1.0 + t**2)
     mean, covariance, theta = factor.mean.copy(), factor.covariance.copy(), log_odds.copy()
-    mean[spare] = share * scale * rest[_typical(rest)]
-    covariance[:, spare, :] = covariance[:, :, spare] = 0.0
-    covariance[:, spare, spare] = share
-    theta[spare] = log_odds[in_use].min()
+    mean[unused] = share * scale * rest[_typical(rest)]
+    covariance[:, unused, :] = covariance[:, :, unused] = 0.0
+    covariance[:, unused, unused] = share
+    theta[unused] = log_odds[in_use].min()
     return Seeded(FeatureFactor(mean, covariance), theta)
 
 
