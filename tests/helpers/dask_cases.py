@@ -38,7 +38,7 @@ def deadly(when):
             self.done += 1
             if self.done == when:
                 client = self.store.client
-                where = client.who_has(self._held[-1])[self._held[-1].key]
+                where = client.who_has(self._states[-1])[self._states[-1].key]
                 pid = client.run(os.getpid, workers=list(where))
                 os.kill(next(iter(pid.values())), signal.SIGKILL)
             return found

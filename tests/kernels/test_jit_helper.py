@@ -1,6 +1,5 @@
 """Where compiled code is kept, step by step and in this process."""
 
-import sys
 from pathlib import Path
 
 import numba
@@ -54,25 +53,3 @@ def test_no_home_and_no_settings(places, monkeypatch):
 def test_a_kernel_without_a_cache_still_works(monkeypatch):
     monkeypatch.setattr(helper, "_CACHE", None)
     assert helper.jit(lambda x: x + 1)(2) == 3
-
-
-def test_blas_alone(monkeypatch, tmp_path):
-    name = "scipy.linalg.cython_blas"
-    assert name in sys.modules
-    loaded = sys.modules[name]
-    helper._load_blas_alone()
-    assert sys.modules[name] is loaded
-    import scipy.linalg
-    from scipy.linalg import cython_blas
-
-    assert cython_blas is loaded
-    assert scipy.linalg.norm([3.0, 4.0]) == 5.0
-    monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(helper.scipy, "__file__", "/nowhere/scipy/__init__.py")
-    helper._load_blas_alone()  # not found: left to numba
-    assert name not in sys.modules
-    (tmp_path / "linalg").mkdir()
-    (tmp_path / "linalg" / "cython_blas.py").write_text("found = True")
-    monkeypatch.setattr(helper.scipy, "__file__", str(tmp_path / "__init__.py"))
-    helper._load_blas_alone()
-    assert sys.modules[name].found

@@ -11,10 +11,7 @@ A shared temporary folder is never used, because compiled code found there could
 from __future__ import annotations
 
 import hashlib
-import importlib.machinery
-import importlib.util
 import os
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -23,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import scipy
 
 _CONFIG: Any = numba.config
 _KERNELS = Path(__file__).parent
@@ -65,27 +61,6 @@ def cache_folder() -> Path | None:
 
 
 _CACHE = cache_folder()
-
-
-def _load_blas_alone() -> None:
-    """Load the one extension of scipy.linalg that numba looks for, without the rest of it.
-
-    The first call of any kernel makes numba import ``scipy.linalg.cython_blas``, and with it all
-    of scipy.linalg: a fifth of the time from start to first answer. A module that is already loaded
-    is taken as it is; if this fails numba imports it in its own way.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name in sys.modules:
-        return
-    finder = importlib.machinery.PathFinder()
-    spec = finder.find_spec(name, [str(Path(scipy.__file__).parent / "linalg")])
-    if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        sys.modules[name] = module
-
-
-_load_blas_alone()
 
 
 @contextmanager

@@ -32,9 +32,9 @@ from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.data import Data
 from ribp.rows.cluster import PATIENCE, connect, distributed, n_workers, ready, versions
-from ribp.rows.local import added_up, joined, spans
+from ribp.rows.local import combined_look, concatenated, spans
 from ribp.rows.row_tables import MemoryTable, Parts
-from ribp.rows.shard import Held, Seen, Shard, as_they_are, holding, shared_out
+from ribp.rows.shard import RowStates, Shard, ShardLook, new_states, shared_out, user_units
 from ribp.rows.source import ArraySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
 from ribp.threads import n_cores
@@ -57,7 +57,7 @@ def is_dask(X: Any) -> bool:
 
 def _shard(data: Any, span: Span, complete: bool = False, likelihood: Any = None) -> Shard:
     """Return a shard of a source, or of an array that holds just its rows."""
-    standard = as_they_are if likelihood is None else likelihood.standard
+    standard = user_units if likelihood is None else likelihood.standard
     n_threads = distributed().get_worker().state.nthreads
     if isinstance(data, np.ndarray):
         return Shard(ArraySource(data), *span, complete, span[0], standard, n_threads)
@@ -73,7 +73,7 @@ def _missing(module: str) -> str | None:
     return None
 
 
-def _look(expected: dict[str, str], data: Any, span: Span) -> Seen:
+def _look(expected: dict[str, str], data: Any, span: Span) -> ShardLook:
     ready(expected)
     return _shard(data, span).look()
 
@@ -93,9 +93,9 @@ def _do(
     complete: bool,
     likelihood: Any,
     law_of_row: IntArray,
-    before: tuple[Held, Nodes],
+    before: tuple[RowStates, Nodes],
     order: Order,
-) -> tuple[Held, Nodes]:
+) -> tuple[RowStates, Nodes]:
     ready(expected)
     shard = _shard(data, span, complete, likelihood)
     after = before[0].following(order.changes)
@@ -105,15 +105,15 @@ def _do(
     return after, sum_nodes(done)
 
 
-def _nodes(rows: tuple[Held, Nodes]) -> Nodes:
+def _nodes(rows: tuple[RowStates, Nodes]) -> Nodes:
     return rows[1]
 
 
-def _packed(rows: tuple[Held, Nodes]) -> Packed:
+def _packed(rows: tuple[RowStates, Nodes]) -> Packed:
     return rows[0].packed
 
 
-def _table(rows: tuple[Held, Nodes]) -> NDArray[Any]:
+def _table(rows: tuple[RowStates, Nodes]) -> NDArray[Any]:
     table = rows[0].table
     return table.read(0, table.n_rows)
 
@@ -122,12 +122,12 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _empty(layout: Layout, n_rows: int) -> tuple[Held, Nodes]:
+def _empty(layout: Layout, n_rows: int) -> tuple[RowStates, Nodes]:
     return _loaded(layout, np.zeros((n_rows, layout.width), layout.dtype))
 
 
-def _loaded(layout: Layout, table: NDArray[Any]) -> tuple[Held, Nodes]:
-    return holding(layout, MemoryTable(table)), []
+def _loaded(layout: Layout, table: NDArray[Any]) -> tuple[RowStates, Nodes]:
+    return new_states(layout, MemoryTable(table)), []
 
 
 # What the driver does
@@ -231,7 +231,7 @@ class DaskStore:
                     _squares, lambda at: (self._data[at], self.spans[at], complete, means)
                 )
 
-            self._look = added_up(self.shape, seen, squares)
+            self._look = combined_look(self.shape, seen, squares)
         return self._look
 
     def use_units(self, likelihood: Any) -> None:
@@ -257,7 +257,7 @@ class DaskStore:
 
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
-        return joined(self.ask(_take, lambda n: (*self.given(n)[1:], at)))
+        return concatenated(self.ask(_take, lambda n: (*self.given(n)[1:], at)))
 
     def in_memory(self, method: str) -> Data:
         """Raise an `InputError`."""
@@ -304,7 +304,7 @@ class DaskRows:
         self.store, self.layout, self.shape = store, layout, store.shape
         self._layout = store.everywhere(layout)
         self._laws = [store.everywhere(law_of_row[start:stop]) for start, stop in store.spans]
-        self._held = [
+        self._states = [
             store.submit(_empty, self._layout, stop - start) for start, stop in store.spans
         ]
         self._since, self.begun = 0, False
@@ -320,22 +320,22 @@ class DaskRows:
         self.begun = self.begun or order.changes
         sent, store = self.store.sent(order), self.store
         done = [
-            store.submit(_do, *store.given(at), self._laws[at], held, sent)
-            for at, held in enumerate(self._held)
+            store.submit(_do, *store.given(at), self._laws[at], states, sent)
+            for at, states in enumerate(self._states)
         ]
         tree = Tree()
         for nodes in store.ask(_nodes, lambda at: (done[at],)):
             for node in nodes:
                 tree.add(*node)
         if order.changes or self.layout.dtype != "uint8":  # or Z may have been drawn
-            self._held, self._since = done, self._since + 1
+            self._states, self._since = done, self._since + 1
         return tree.total(None)
 
     def load(self, table: Parts) -> None:
         """Put back what rows have."""
         self.begun = True
         with _large_graphs():
-            self._held = [
+            self._states = [
                 self.store.submit(_loaded, self._layout, table[start:stop])
                 for start, stop in self.store.spans
             ]
@@ -343,18 +343,18 @@ class DaskRows:
 
     def parts(self) -> Iterator[NDArray[Any]]:
         """Yield what all rows have, a shard at a time."""
-        for held in self._held:
-            found: NDArray[Any] = self.store.submit(_table, held).result()
+        for states in self._states:
+            found: NDArray[Any] = self.store.submit(_table, states).result()
             yield found
 
     def packed(self) -> Packed:
         """Return Z of all rows."""
-        packed: Packed = np.concatenate(self.store.ask(_packed, lambda at: (self._held[at],)))
+        packed: Packed = np.concatenate(self.store.ask(_packed, lambda at: (self._states[at],)))
         return packed
 
     def _renew(self) -> None:
         """Take in what rows have, and hand it out again."""
         with _large_graphs():
             for at, part in enumerate(self.parts()):
-                self._held[at] = self.store.submit(_loaded, self._layout, part)
+                self._states[at] = self.store.submit(_loaded, self._layout, part)
         self._since = 0

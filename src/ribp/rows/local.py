@@ -24,12 +24,12 @@ from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import MANY, Moments, Totals
 from ribp.rows.row_tables import FileTable, MemoryTable, Parts, Table
-from ribp.rows.shard import Held, Seen, Shard, holding, shared_out
+from ribp.rows.shard import RowStates, Shard, ShardLook, new_states, shared_out
 from ribp.rows.source import FileSource, MemorySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
 from ribp.threads import memory, n_cores
 
-__all__ = ["LocalRows", "LocalStore", "added_up", "in_memory", "joined", "spans"]
+__all__ = ["LocalRows", "LocalStore", "combined_look", "concatenated", "in_memory", "spans"]
 
 
 def spans(n_rows: int, n_shards: int) -> list[tuple[int, int]]:
@@ -46,13 +46,13 @@ def spans(n_rows: int, n_shards: int) -> list[tuple[int, int]]:
     return [(int(start), int(stop)) for start, stop in pairwise(edges)]
 
 
-def added_up(
+def combined_look(
     shape: tuple[int, int],
-    seen: Sequence[Seen],
+    seen: Sequence[ShardLook],
     squares: Callable[[bool, FloatArray], list[Nodes]],
 ) -> FirstLook:
     """Return what shards have seen, together; `squares` asks them for squares around means."""
-    all_of_it = Seen.together(seen)
+    all_of_it = ShardLook.together(seen)
     sums: Totals = Tree(all_of_it.totals).total(None)
     nodes = squares(all_of_it.complete, sums.means)
     around = Tree(node for part in nodes for node in part).total(None)
@@ -65,7 +65,7 @@ def added_up(
     )  # fmt: skip
 
 
-def joined(parts: Sequence[Data]) -> Data:
+def concatenated(parts: Sequence[Data]) -> Data:
     """Return data of several shards as those of one."""
     if len(parts) == 1:
         return parts[0]
@@ -117,7 +117,7 @@ class LocalStore:
             return [shard.squares(means) for shard in self.shards]
 
         if self._look is None:
-            self._look = added_up(self.shape, [shard.look() for shard in self.shards], squares)
+            self._look = combined_look(self.shape, [shard.look() for shard in self.shards], squares)
         return self._look
 
     def use_units(self, likelihood: Likelihood[Any]) -> None:
@@ -145,7 +145,7 @@ class LocalStore:
 
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
-        return joined([shard.take(at) for shard in self.shards])
+        return concatenated([shard.take(at) for shard in self.shards])
 
     def in_memory(self, method: str) -> Data:
         """Return all data, unless they are in a file and too large."""
@@ -158,7 +158,7 @@ class LocalStore:
                 'Use method="gibbs-rows", "structured", "stochastic" or "hybrid".',
             )
         if self._all is None:
-            self._all = joined([shard.data(shard.start, shard.stop) for shard in self.shards])
+            self._all = concatenated([shard.data(shard.start, shard.stop) for shard in self.shards])
         return self._all
 
     def rows(self, layout: Layout, law_of_row: IntArray) -> LocalRows:
@@ -183,7 +183,7 @@ class LocalRows:
     def __init__(self, store: LocalStore, layout: Layout, law_of_row: IntArray) -> None:
         self.store, self.layout, self.shape = store, layout, store.shape
         self._laws = [law_of_row[shard.start : shard.stop] for shard in store.shards]
-        self._held = [self._holding(self._table(s.stop - s.start)) for s in store.shards]
+        self._states = [self._new_states(self._table(s.stop - s.start)) for s in store.shards]
         self.begun = False
 
     def take(self, at: IntArray) -> Data:
@@ -193,34 +193,34 @@ class LocalRows:
     def do(self, order: Order) -> Any:
         """Do a piece of work to every row, and return the sum over all of them."""
         self.begun, tree = self.begun or order.changes, Tree()
-        after = [held.following(order.changes) for held in self._held]
-        parts = zip(self.store.shards, self._laws, self._held, after, strict=True)
+        after = [states.following(order.changes) for states in self._states]
+        parts = zip(self.store.shards, self._laws, self._states, after, strict=True)
         groups = [one for shard, laws, old, new in parts for one in shard.groups(laws, old, new)]
         across, within = shared_out(self.store.n_threads, len(groups))
         for nodes in in_order(order.prepared(), across, groups, [within] * len(groups)):
             for node in nodes:
                 tree.add(*node)
-        self._held = after
+        self._states = after
         return tree.total(None)
 
     def load(self, table: Parts) -> None:
         """Put back what rows have."""
         self.begun = True
         for number, shard in enumerate(self.store.shards):
-            into = self._held[number].table.following()
+            into = self._states[number].table.following()
             for start, stop in shard.spans():
                 into.write(start - shard.start, table[start:stop])
-            self._held[number] = self._holding(into)
+            self._states[number] = self._new_states(into)
 
     def parts(self) -> Iterator[NDArray[Any]]:
         """Yield what all rows have, some of them at a time."""
-        for shard, held in zip(self.store.shards, self._held, strict=True):
+        for shard, states in zip(self.store.shards, self._states, strict=True):
             for start, stop in shard.spans():
-                yield held.table.read(start - shard.start, stop - shard.start)
+                yield states.table.read(start - shard.start, stop - shard.start)
 
     def packed(self) -> Packed:
         """Return Z of all rows."""
-        return np.concatenate([held.packed for held in self._held])
+        return np.concatenate([states.packed for states in self._states])
 
     def _table(self, n_rows: int) -> Table:
         shape = n_rows, self.layout.width
@@ -228,5 +228,5 @@ class LocalRows:
             return FileTable(self.store.scratch or Path(tempfile.gettempdir()), shape)
         return MemoryTable(np.zeros(shape, self.layout.dtype))
 
-    def _holding(self, table: Table) -> Held:
-        return holding(self.layout, table)
+    def _new_states(self, table: Table) -> RowStates:
+        return new_states(self.layout, table)

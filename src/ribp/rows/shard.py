@@ -32,20 +32,20 @@ from ribp.rows.source import Source
 from ribp.rows.store import Layout, NotACount, Packed
 
 __all__ = [
-    "Held",
-    "Seen",
+    "RowStates",
     "Shard",
     "ShardGroup",
-    "as_they_are",
-    "holding",
+    "ShardLook",
+    "new_states",
     "not_a_count",
     "shared_out",
+    "user_units",
 ]
 
 T = TypeVar("T")
 
 
-class Seen(NamedTuple):
+class ShardLook(NamedTuple):
     """What a first look at a shard finds."""
 
     complete: bool
@@ -59,7 +59,7 @@ class Seen(NamedTuple):
     high: FloatArray
 
     @classmethod
-    def together(cls, parts: Sequence[Seen]) -> Seen:
+    def together(cls, parts: Sequence[ShardLook]) -> ShardLook:
         """Return what was seen in several ranges of rows."""
         return cls(
             all(part.complete for part in parts),
@@ -71,7 +71,7 @@ class Seen(NamedTuple):
         )
 
 
-class Held(NamedTuple):
+class RowStates(NamedTuple):
     """What the rows of a shard have."""
 
     table: Table
@@ -86,20 +86,20 @@ class Held(NamedTuple):
         assert isinstance(self.table, MemoryTable)
         return self.table.array
 
-    def following(self, changes: bool) -> Held:
+    def following(self, changes: bool) -> RowStates:
         """Return where to write what rows have next; the same table if that does not change."""
         table = self.table.following() if changes else self.table
-        return Held(table, None if self.z is None else self.z.copy())
+        return RowStates(table, None if self.z is None else self.z.copy())
 
 
-def holding(layout: Layout, table: Table) -> Held:
+def new_states(layout: Layout, table: Table) -> RowStates:
     """Return what rows have whose table is known; if that is not Z, Z is yet to be drawn."""
     if layout.dtype == "uint8":
-        return Held(table, None)
-    return Held(table, np.zeros((table.n_rows, -(-layout.n_features // 8)), np.uint8))
+        return RowStates(table, None)
+    return RowStates(table, np.zeros((table.n_rows, -(-layout.n_features // 8)), np.uint8))
 
 
-def as_they_are(data: Data) -> Data:
+def user_units(data: Data) -> Data:
     """Return data in the units of the user."""
     return data
 
@@ -129,16 +129,16 @@ class Shard:
     stop: int
     complete: bool = False
     at: int = 0
-    standard: Callable[[Data], Data] = as_they_are
+    standard: Callable[[Data], Data] = user_units
     n_threads: int = 1
 
     # A first look
 
-    def look(self) -> Seen:
+    def look(self) -> ShardLook:
         """Read everything once: what is missing, what cannot be, what it adds up to."""
-        return Seen.together(self._of_groups(self._look))
+        return ShardLook.together(self._of_groups(self._look))
 
-    def _look(self, start: int, stop: int) -> Seen:
+    def _look(self, start: int, stop: int) -> ShardLook:
         values, observed = self.source.read(slice(start - self.at, stop - self.at), False)
         wrong = first_too_large(values)
         if wrong:
@@ -157,7 +157,7 @@ class Shard:
             for end, sign in ((np.min, 1.0), (np.max, -1.0))
         )
         wrong_count = not_a_count(values, start)
-        return Seen(data.complete, wrong_count, [digest.hexdigest()], nodes, low, high)
+        return ShardLook(data.complete, wrong_count, [digest.hexdigest()], nodes, low, high)
 
     def squares(self, means: FloatArray) -> Nodes:
         """Return sums of squares around the means of the columns."""
@@ -184,7 +184,7 @@ class Shard:
             self.source.read(slice(start - self.at, stop - self.at), self.complete)
         )
 
-    def groups(self, law_of_row: IntArray, before: Held, after: Held) -> list[ShardGroup]:
+    def groups(self, law_of_row: IntArray, before: RowStates, after: RowStates) -> list[ShardGroup]:
         """Return the groups of this shard, for a piece of work between two states of its rows."""
         return [ShardGroup(self, law_of_row, before, after, *span) for span in self.spans()]
 
@@ -204,8 +204,8 @@ class ShardGroup:
 
     shard: Shard
     shard_laws: IntArray
-    before: Held
-    after: Held
+    before: RowStates
+    after: RowStates
     start: int
     stop: int
 
