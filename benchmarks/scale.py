@@ -101,7 +101,7 @@ def sweep_times(store: Any, packed: np.ndarray) -> Iterator[float]:
     """Yield how long each sweep takes, rows beginning at the truth."""
     model, state = model_and_state(len(packed))
     store.look()
-    rows = store.rows(layout(FEATURES), model.counts.index)
+    rows = store.rows(layout(FEATURES), model.counts.law_of_row)
     rows.load(packed)
     rng = np.random.default_rng(0)
     with one_blas_thread():

@@ -72,7 +72,7 @@ def log_poisson(values, rows, given):
 def log_rows(rows, log_odds, log_probs):
     """Return log p(Z | weights, laws), row by row."""
     value = 0.0
-    for z, law in zip(rows, LAWS.index, strict=True):
+    for z, law in zip(rows, LAWS.law_of_row, strict=True):
         k = int(z.sum())
         value += log_probs[law, k] + z @ log_odds - math.log(esp(log_odds, k))
     return value
@@ -158,7 +158,7 @@ def test_simulated_rows_have_the_law_of_rows():
     every = np.array(list(itertools.product([0, 1], repeat=FEATURES)))[:, ::-1]
     probs = np.exp([
         [log_probs[law, z.sum()] + z @ theta - math.log(esp(theta, int(z.sum()))) for z in every]
-        for law in LAWS.index
+        for law in LAWS.law_of_row
     ])  # fmt: skip
 
     def p_values(n, seed, probs=probs):

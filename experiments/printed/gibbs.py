@@ -32,7 +32,7 @@ def update(
     """Make one sweep: rows as above, all else as the library does it."""
     rows = sweep_rows(
         rng, data, state.rows, state.parameters, state.log_odds, state.count_log_probs,
-        model.counts.index, printed=printed,
+        model.counts.law_of_row, printed=printed,
     )  # fmt: skip
     return gibbs.finish_in_memory(rng, state._replace(rows=rows), model, data)
 

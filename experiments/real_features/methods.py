@@ -84,7 +84,7 @@ def restricted(case: Case, seed: int, n_sweeps: int) -> Answer:
     model, found = _run(case, seed, n_sweeps, 1)
     began, rng, data = time.process_time(), np.random.default_rng(seed), as_data(case.data)
     with one_blas_thread():
-        here = in_memory(data).rows(layout(model), model.counts.index)
+        here = in_memory(data).rows(layout(model), model.counts.law_of_row)
         q = structured.from_rows(model, here, found.start.rows, found.start)
         for _ in range(max(2, int(_STRUCTURED * n_sweeps))):
             q, _ = structured.update(kernel_seed(rng), q, model, here)

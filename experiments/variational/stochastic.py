@@ -80,7 +80,7 @@ class Case(NamedTuple):
 
 def table_of(model: Model, data: Data, n_threads: int) -> LocalRows:
     """Return rows in memory that have nothing yet."""
-    return in_memory(data, n_threads).rows(structured_rows.layout(model), model.counts.index)
+    return in_memory(data, n_threads).rows(structured_rows.layout(model), model.counts.law_of_row)
 
 
 def row_means(model: Model, table: LocalRows) -> FloatArray:

@@ -290,7 +290,7 @@ class _Job:
         self.likelihood = model.likelihood
         described = describe(model, self.method, self.store.shape, self.about.choice)
         self.settings = described | asdict(self.plan)
-        self.law_of_row = model.counts.index if isinstance(model, Model) else None
+        self.law_of_row = model.counts.law_of_row if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
         """Begin a run on disk, or change how long it is to be."""

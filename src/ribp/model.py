@@ -158,7 +158,7 @@ class Model:
         if self.likelihood.background or not self.likelihood.empty_rows_are_zero:
             return np.zeros(0, np.int64)
         empty = np.array([law.largest == 0 for law in self.counts.laws], np.bool_)
-        return np.flatnonzero(empty[self.counts.index])
+        return np.flatnonzero(empty[self.counts.law_of_row])
 
     def weight_prior(self, mass: float, concentration: float) -> WeightPrior:
         """Return the prior of the log-odds."""
@@ -166,7 +166,7 @@ class Model:
 
     def on_rows(self, at: Any) -> Model:
         """Return the model of some of the rows."""
-        counts = RowCounts(self.counts.laws, self.counts.index[at])
+        counts = RowCounts(self.counts.laws, self.counts.law_of_row[at])
         return replace(self, counts=counts)
 
     def tables(self, state: State) -> FloatArray:
@@ -191,10 +191,10 @@ class Model:
     def row_prior(self, state: State) -> RowPrior:
         """Return what rows know of their prior; laws with a gap in their counts ask for whole rows.
 
-        Which law is whose is in `counts.index`.
+        Which law is whose is in `counts.law_of_row`.
         """
         tables = self.tables(state)
-        sizes = np.bincount(self.counts.index, minlength=len(tables))
+        sizes = np.bincount(self.counts.law_of_row, minlength=len(tables))
         return RowPrior(state.log_odds, tables, needs_whole_rows(tables), sizes)
 
     def simulate(self, rng: np.random.Generator, dims: int) -> tuple[State, FloatArray]:
@@ -218,7 +218,7 @@ class Model:
         """Draw rows given the weights and the count laws."""
         counts = np.empty(len(self.counts), dtype=np.int64)
         for which, law in enumerate(log_probs):
-            at = np.flatnonzero(self.counts.index == which)
+            at = np.flatnonzero(self.counts.law_of_row == which)
             probs = np.exp(law)
             counts[at] = rng.choice(law.size, size=at.size, p=probs / probs.sum())
         rows = np.zeros((counts.size, log_odds.size), np.int8)
@@ -231,7 +231,7 @@ class Model:
 
     def tally(self, rows: Rows) -> Tally:
         """Return the tally of all rows."""
-        return Tally.of(rows, self.counts.index, len(self.counts.laws))
+        return Tally.of(rows, self.counts.law_of_row, len(self.counts.laws))
 
     def log_joint(self, state: State, data: Data) -> float:
         """Return log p(X, Z, weights, laws, scales), features integrated out where possible."""

@@ -35,9 +35,9 @@ def rows():
 class TestStorage:
     def test_each_law_once_in_order_of_use(self, rows):
         assert rows.laws == (exactly(3), poisson(2), uniform(0, 2))
-        assert rows.index.tolist() == [0, 1, 0, 2, 1, 0]
-        assert rows.index.dtype == np.int64
-        assert not rows.index.flags.writeable
+        assert rows.law_of_row.tolist() == [0, 1, 0, 2, 1, 0]
+        assert rows.law_of_row.dtype == np.int64
+        assert not rows.law_of_row.flags.writeable
 
     def test_sequence(self, rows):
         assert len(rows) == 6
@@ -161,7 +161,7 @@ class TestSampling:
         law = learned([1, 1])
         rows = by_group({"a": law, "b": law, "c": exactly(0), "d": exactly(0)}, list("aabbcd"))
         assert rows.laws == (law, law, exactly(0))
-        assert rows.index.tolist() == [0, 0, 1, 1, 2, 2]
+        assert rows.law_of_row.tolist() == [0, 0, 1, 1, 2, 2]
         assert rows[2:].laws == (law, exactly(0))
         assert by_row([law, law]).laws == (law,)
 

@@ -135,7 +135,7 @@ def test_chords_with_and_without_twins():
     assert hidden.sum() == 232
     assert (hidden != by_row.hidden(2)).any()
     laws = by_row.counts
-    possible = np.isfinite(laws.log_probs(5)[laws.index])
+    possible = np.isfinite(laws.log_probs(5)[laws.law_of_row])
     assert possible[by_row.k == 3].all(axis=0).tolist() == [False, False, True, True, True, False]
 
 
@@ -330,7 +330,7 @@ def possible(what):
     k = np.array([1, 3, 3])
     laws = vague_cases.knowledge(what, k, 0, 6)
     table = laws.log_probs(6) if not what.startswith("learned") else np.zeros((len(laws.laws), 7))
-    return [np.flatnonzero(np.isfinite(table[at])).tolist() for at in laws.index]
+    return [np.flatnonzero(np.isfinite(table[at])).tolist() for at in laws.law_of_row]
 
 
 def test_what_is_said_of_counts():

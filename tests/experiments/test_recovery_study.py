@@ -16,7 +16,7 @@ def test_cases(name):
     case = load(name, 1)
     assert len(case.data) == len(case.rows) == len(case.counts)
     ones = case.rows.sum(axis=1)
-    probs = case.counts.log_probs(int(ones.max()))[case.counts.index, ones]
+    probs = case.counts.log_probs(int(ones.max()))[case.counts.law_of_row, ones]
     assert np.isfinite(probs).all()  # the truth is possible
 
 

@@ -230,7 +230,7 @@ def statistics(model, state, data):
         if isinstance(law, Learned):
             table = np.exp(state.count_log_probs[which])
             found |= {f"law {which} at {k}": table[k] for k in np.flatnonzero(law.base)}
-            found[f"rows of law {which}"] = table[ones[model.counts.index == which]].sum()
+            found[f"rows of law {which}"] = table[ones[model.counts.law_of_row == which]].sum()
     return found | _scales(model.likelihood, given, sizes)
 
 

@@ -25,7 +25,7 @@ class Whole(NamedTuple):
 def rows_of(model, data, n_threads=1):
     """Return rows in memory that have nothing yet."""
     layout = hybrid_rows.layout(model.n_features)
-    return in_memory(data, n_threads).rows(layout, model.counts.index)
+    return in_memory(data, n_threads).rows(layout, model.counts.law_of_row)
 
 
 def whole(q, model, rows):
@@ -68,7 +68,7 @@ def draw(rng, state, model, rows):
 def law_counts(counts, gamma):
     """Return the sum of gamma over the rows of each law."""
     laws = len(counts.laws)
-    return np.stack([np.bincount(counts.index, column, laws) for column in gamma.T], axis=1)
+    return np.stack([np.bincount(counts.law_of_row, column, laws) for column in gamma.T], axis=1)
 
 
 def bound(state, model, data):
@@ -81,7 +81,7 @@ def bound(state, model, data):
     scores[:, 1 : top + 1] = prior.offsets + nu @ prior.logits.T
     scores[(nu == 0.0).all(axis=1), 0] = 0.0
     scores[(nu == 1.0).all(axis=1), -1] = 0.0
-    scores += log_f[model.counts.index]
+    scores += log_f[model.counts.law_of_row]
     value = float((np.where(gamma > 0, scores, 0.0) * gamma).sum() + entr(gamma).sum())
     value += float(entr(nu).sum() + entr(1.0 - nu).sum())
     value += hybrid.law_terms(model.counts, q.law_counts, log_f)

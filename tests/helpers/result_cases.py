@@ -44,7 +44,7 @@ def settings_of(model, *, n_chains=2, n_warmup=4, n_draws=7, thin=2, dims=DIMS):
 
 def law_of_row(model):
     """Return which law each row has, None for a buffet."""
-    return model.counts.index if isinstance(model, Model) else None
+    return model.counts.law_of_row if isinstance(model, Model) else None
 
 
 def recorded(model, states, log_joints, *, n_warmup=0, thin=1):

@@ -87,7 +87,7 @@ def log_prior_of_rows(model, log_odds, z):
     ones = z.sum(axis=1)
     value = float((z @ log_odds).sum() - ribp.log_esp(log_odds)[ones].sum())
     for at, law in enumerate(model.counts.laws):
-        here = ones[model.counts.index == at]
+        here = ones[model.counts.law_of_row == at]
         if isinstance(law, Learned):
             base = padded_base(law, model.n_features + 1)
             seen = np.bincount(here, minlength=base.size)
@@ -176,7 +176,7 @@ def law_divergence(model, z, law_counts):
         if isinstance(law, Learned):
             base = padded_base(law, model.n_features + 1)
             on = base > 0
-            seen = np.bincount(ones[model.counts.index == at], minlength=base.size)
+            seen = np.bincount(ones[model.counts.law_of_row == at], minlength=base.size)
             a, b = (base + law_counts[at])[on], (base + seen)[on]
             total += gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()) + gammaln(b).sum()
             total += ((a - b) * (digamma(a) - digamma(a.sum()))).sum()

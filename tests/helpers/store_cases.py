@@ -91,7 +91,7 @@ def in_shards(name, store_of, n_sweeps=6):
     model, state, values = case(name)
     store = store_of(values)
     store.look()
-    rows = store.rows(rows_given_features.layout(FEATURES), model.counts.index)
+    rows = store.rows(rows_given_features.layout(FEATURES), model.counts.law_of_row)
     rows.load(pack_rows(state.rows))
     state, rng, log_joints = state._replace(rows=state.rows[:0]), np.random.default_rng(3), []
     for _ in range(n_sweeps):

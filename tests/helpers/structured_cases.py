@@ -34,7 +34,9 @@ class Whole(NamedTuple):
 
 def rows_of(model, data, n_threads=1):
     """Return rows in memory that have nothing yet."""
-    return memory_store(data, n_threads).rows(structured_rows.layout(model), model.counts.index)
+    return memory_store(data, n_threads).rows(
+        structured_rows.layout(model), model.counts.law_of_row
+    )
 
 
 def table(rows):
@@ -117,7 +119,7 @@ def with_store(name, store_of, n_updates=3):
     model, state, values = case(name)
     store = store_of(values)
     store.look()
-    rows = store.rows(structured_rows.layout(model), model.counts.index)
+    rows = store.rows(structured_rows.layout(model), model.counts.law_of_row)
     rows.load(np.hstack([state.row_log_odds, state.count_terms]))
     q, rng, found = state.q, np.random.default_rng(3), []
     for number in range(n_updates):

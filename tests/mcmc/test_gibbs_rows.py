@@ -42,7 +42,7 @@ def zeros_for_data(rng, seed, state, model, data):
     """Update rows as if missing entries had been seen, and were zero."""
     steps = (Step(state.number, model.row_prior(state)),)
     sweep = Sweep(model.likelihood, seed, state.parameters, steps)
-    rows, _ = sweep_rows(sweep, complete(data.values), model.counts.index, state.rows)
+    rows, _ = sweep_rows(sweep, complete(data.values), model.counts.law_of_row, state.rows)
     return gibbs.finish_in_memory(rng, state._replace(rows=rows), model, data)
 
 
@@ -73,7 +73,7 @@ def test_broken_twins_are_caught(name, update, spoil, replicates):
 
 def swept(rng, seed, state, model, data, n_threads):
     """Return a state after a sweep on some threads."""
-    rows = in_memory(data, n_threads).rows(layout(model.n_features), model.counts.index)
+    rows = in_memory(data, n_threads).rows(layout(model.n_features), model.counts.law_of_row)
     rows.load(pack_rows(state.rows))
     state, info = gibbs_rows.update(rng, seed, state, model, rows)
     return state._replace(rows=unpack_rows(rows.packed(), model.n_features)), info

@@ -63,7 +63,7 @@ def test_the_truth_is_found_and_decoded():
     probs = found.row_probs()
     order = [int(np.argmin(np.abs(rows.T - column).sum(axis=1))) for column in probs.T[:USED]]
     assert sorted(order) == list(range(USED))
-    decoded = decode(probs, found.count_log_probs[0], model.counts.index)
+    decoded = decode(probs, found.count_log_probs[0], model.counts.law_of_row)
     np.testing.assert_array_equal(decoded[:, :USED], rows[:, order])
     assert not decoded[:, USED:].any()
     mean = np.mean([p.features for p in found.parameters], axis=0)

@@ -239,7 +239,7 @@ def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
     values = rows @ rng.normal(0, 3, (3, 12)) + 0.3 * rng.normal(size=(3000, 12))
     law = ribp.counts.as_row_counts(rows.sum(axis=1).astype(int), 3000)
     model = Model(law, 4, LinearGaussian())
-    here = in_memory(with_missing(values)).rows(layout(4), law.index)
+    here = in_memory(with_missing(values)).rows(layout(4), law.law_of_row)
     state = sampled_start.start(rng, model, here, 2)
     overlap = rows.T @ unpack_rows(here.packed(), 4) / rows.sum(axis=0)[:, None]
     assert (overlap.max(axis=1) > 0.98).all()

@@ -56,7 +56,7 @@ def test_draws_at_rest_have_one_bound_and_obey_their_laws():
     _, model, _ = case("stochastic")
     laws = np.array([law.restricted_log_probs(0, 6) > -np.inf for law in model.counts.laws])
     for one in chain.draws.features:
-        assert laws[model.counts.index, unpack_rows(one["rows"], 6).sum(axis=1)].all()
+        assert laws[model.counts.law_of_row, unpack_rows(one["rows"], 6).sum(axis=1)].all()
 
 
 def test_warm_up_that_ends_before_it_rests():

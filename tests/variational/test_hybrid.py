@@ -69,7 +69,7 @@ def build(rng, law, likelihood=FIXED, missing=False, n_rows=ROWS, dims=DIMS):
 
 def scrambled(rng, state, model):
     """Return a state with random factors, far from any optimum."""
-    log_f = expected_log_probs(model.counts, state.q.law_counts)[model.counts.index]
+    log_f = expected_log_probs(model.counts, state.q.law_counts)[model.counts.law_of_row]
     gamma = np.where(np.isfinite(log_f), rng.random(log_f.shape), 0.0)
     nu = rng.random(state.nu.shape)
     for n in range(len(nu)):
@@ -107,7 +107,7 @@ def bases(model):
 
 def log_counts_prior(model, counts):
     """Return log p(J_1 .. J_N), learned laws integrated out."""
-    which, value, known = model.counts.index, 0.0, dict(bases(model))
+    which, value, known = model.counts.law_of_row, 0.0, dict(bases(model))
     for at, law in enumerate(model.counts.laws):
         seen = np.bincount(counts[which == at], minlength=FEATURES + 1)
         if at in known:
@@ -146,7 +146,9 @@ def enumerated(state, model, data):
             q.append(chance * both)
             extra.append(both * away)
             for g, base in bases(model):
-                own = np.bincount(np.array(counts)[model.counts.index == g], minlength=FEATURES + 1)
+                own = np.bincount(
+                    np.array(counts)[model.counts.law_of_row == g], minlength=FEATURES + 1
+                )
                 if q[-1]:
                     now = base + state.q.law_counts[g]
                     extra[-1] += q[-1] * dirichlet_divergence(now, base + own)
@@ -186,7 +188,7 @@ def test_bound_notices_rows_that_are_taken_for_the_restricted_buffet():
     model, data, state = build(rng, "all counts")
     evidence, _ = enumerated(state, model, data)
     log_e, log_p = ribp.log_esp(state.q.log_odds), []
-    log_f = expected_log_probs(model.counts, state.q.law_counts)[model.counts.index]
+    log_f = expected_log_probs(model.counts, state.q.law_counts)[model.counts.law_of_row]
     for at in product(range(len(ALL)), repeat=ROWS):
         z = ALL[list(at)]
         ones = z.sum(axis=1)
@@ -212,7 +214,7 @@ def steps(state, model, data, spoil=None):
         log_f = expected_log_probs(counts, 1e3 * q.law_counts[:, ::-1])
     prior = mean_field.count_prior(q.log_odds, log_f)
     nu, gamma, _, _ = mean_field.sweep_rows(
-        likelihood, data, prior, counts.index, q.features, q.parameters, nu, gamma
+        likelihood, data, prior, counts.law_of_row, q.features, q.parameters, nu, gamma
     )
     yield Whole(q, nu, gamma)
     seen = law_counts(counts, gamma)

@@ -117,7 +117,7 @@ def test_one_batch_of_all_rows_is_a_structured_update():
     plan = BatchPlan(powers=(1.0,), delay=1.0, every=1)
     assert plan.step(0) == 1
     moved, _ = stochastic.use_batch(state, case.model, case.data, np.arange(12), plan)
-    tables, q = case.model.counts.index, first.q
+    tables, q = case.model.counts.law_of_row, first.q
     prior = structured_rows.count_tables(case.model, q.log_odds, state.law_counts)
     fresh = Whole(
         q._replace(law_counts=state.law_counts), np.repeat(q.log_odds[None], 12, axis=0),
@@ -234,7 +234,7 @@ def test_rows_of_a_pass_are_drawn_from_their_q():
             np.testing.assert_array_equal(draw(rng, 0, after, model, rows).rows, z)
             drawn.append(z)
         found = np.array(drawn)
-        assert possible[model.counts.index, found.sum(axis=2)].all()
+        assert possible[model.counts.law_of_row, found.sum(axis=2)].all()
         return [mean_p_value(found[:, n, i], wrong * swept.means[n, i]) for n, i in doubtful[:3]]
 
     assert holds(p_values, replicates(300))
@@ -319,7 +319,7 @@ def test_before_the_first_pass_rows_are_those_of_the_prior():
     state = begun(first, case.model, case.data)
     shown = draw(np.random.default_rng(0), 1, state, case.model, rows_of(case.model, case.data))
     laws = np.exp([law.restricted_log_probs(0, 3) for law in case.model.counts.laws])
-    assert (laws[case.model.counts.index, shown.rows.sum(axis=1)] > 0).all()
+    assert (laws[case.model.counts.law_of_row, shown.rows.sum(axis=1)] > 0).all()
 
 
 def test_a_trial_is_at_rest():

@@ -1,6 +1,6 @@
 """Which row uses which count law.
 
-Row n has the law f_n = laws[index[n]]. A million rows seldom have more than a handful of
+Row n has the law f_n = laws[law_of_row[n]]. A million rows seldom have more than a handful of
 different laws, so each is stored once. Rows with the same *learned* law share one unknown table;
 by group, every label with a learned law has a table of its own.
 """
@@ -35,20 +35,20 @@ class RowCounts:
 
     laws: tuple[CountLaw, ...]
     """The different laws, in the order in which the rows first use them."""
-    index: IntArray
-    """Shape (rows,): row n has the law ``laws[index[n]]``."""
+    law_of_row: IntArray
+    """Shape (rows,): row n has the law ``laws[law_of_row[n]]``."""
 
     def __post_init__(self) -> None:
         given = tuple(_law("laws", law) for law in self.laws)
-        laws, index = _canonical(given, _checked_index(self.index, len(given)))
-        index.flags.writeable = False
+        laws, law_of_row = _canonical(given, _checked(self.law_of_row, len(given)))
+        law_of_row.flags.writeable = False
         object.__setattr__(self, "laws", laws)
-        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "law_of_row", law_of_row)
 
     @property
     def shape(self) -> tuple[int]:
         """The shape of a column with one entry a row."""
-        return (len(self.index),)
+        return (len(self.law_of_row),)
 
     @property
     def smallest(self) -> int:
@@ -71,18 +71,18 @@ class RowCounts:
         """Return a count for every row; rows of one learned law share one drawn table."""
         rng = checks.generator("rng", rng)
         draws = np.empty(len(self), dtype=np.int64)
-        ends = np.cumsum(np.bincount(self.index, minlength=len(self.laws)))
-        groups = np.split(np.argsort(self.index, kind="stable"), ends[:-1])
+        ends = np.cumsum(np.bincount(self.law_of_row, minlength=len(self.laws)))
+        groups = np.split(np.argsort(self.law_of_row, kind="stable"), ends[:-1])
         for law, rows in zip(self.laws, groups, strict=False):
             known = law.draw_table(rng) if isinstance(law, Learned) else law
             draws[rows] = known.sample(rng, rows.size)
         return draws
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.law_of_row)
 
     def __iter__(self) -> Iterator[CountLaw]:
-        return (self.laws[j] for j in self.index.tolist())
+        return (self.laws[j] for j in self.law_of_row.tolist())
 
     @overload
     def __getitem__(self, key: int | np.integer[Any]) -> CountLaw: ...
@@ -91,7 +91,7 @@ class RowCounts:
     def __getitem__(self, key: Any) -> CountLaw | RowCounts:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # scikit-learn splits columns as column[rows, ...]
-        picked = self.index[_row_key(key, len(self))]
+        picked = self.law_of_row[_row_key(key, len(self))]
         if picked.ndim == 0:
             return self.laws[int(picked)]
         return RowCounts(self.laws, picked)
@@ -99,12 +99,12 @@ class RowCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RowCounts):
             return NotImplemented
-        return self.laws == other.laws and np.array_equal(self.index, other.index)
+        return self.laws == other.laws and np.array_equal(self.law_of_row, other.law_of_row)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        sizes = np.bincount(self.index, minlength=len(self.laws))
+        sizes = np.bincount(self.law_of_row, minlength=len(self.laws))
         parts = [f"{n} x {law!r}" for n, law in zip(sizes[:_SHOWN], self.laws, strict=False)]
         if len(self.laws) > _SHOWN:
             parts.append(f"and {len(self.laws) - _SHOWN} more laws")
@@ -205,13 +205,13 @@ def _from_array(counts: ArrayLike) -> RowCounts:
 
 
 def _canonical(
-    laws: tuple[CountLaw, ...], index: IntArray
+    laws: tuple[CountLaw, ...], law_of_row: IntArray
 ) -> tuple[tuple[CountLaw, ...], IntArray]:
-    """Return the laws that are used, each once, in order of first use, and the index into them."""
+    """Return the laws that are used, each once, in order of first use, and which each row has."""
     where: dict[Hashable, int] = {}
     keys = ((j, law) if isinstance(law, Learned) else law for j, law in enumerate(laws))
     merged = np.array([where.setdefault(key, j) for j, key in enumerate(keys)], dtype=np.int64)
-    which = merged[index]
+    which = merged[law_of_row]
     first = np.full(len(laws), -1, dtype=np.int64)
     first[which[::-1]] = np.arange(len(which))[::-1]
     used = np.flatnonzero(first >= 0)
@@ -221,13 +221,13 @@ def _canonical(
     return tuple(laws[j] for j in order), rank[which]
 
 
-def _checked_index(index: ArrayLike, n_laws: int) -> IntArray:
-    array = checks.integers("index", index)
+def _checked(law_of_row: ArrayLike, n_laws: int) -> IntArray:
+    array = checks.integers("law_of_row", law_of_row)
     if array.ndim != 1 or (array.size and array.max() >= n_laws):
         raise InputError(
-            "index",
+            "law_of_row",
             f"must be one position among the {n_laws} laws for each row",
-            index,
+            law_of_row,
             "Use by_row or by_group.",
         )
     return array

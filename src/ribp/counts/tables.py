@@ -50,7 +50,7 @@ def draw_log_probs(
     Shape (laws, n_features + 1).
     """
     size = n_features + 1
-    cells = np.bincount(counts.index * size + ones, minlength=len(counts.laws) * size)
+    cells = np.bincount(counts.law_of_row * size + ones, minlength=len(counts.laws) * size)
     return tallied_log_probs(rng, counts, cells.reshape(-1, size))
 
 
@@ -68,7 +68,7 @@ def mean_log_probs(
     tables = np.empty((len(counts.laws), size))
     for at, law in enumerate(counts.laws):
         if isinstance(law, Learned) and ones is not None:
-            law = law.posterior(np.bincount(ones[counts.index == at], minlength=size))
+            law = law.posterior(np.bincount(ones[counts.law_of_row == at], minlength=size))
         tables[at] = law.restricted_log_probs(0, n_features)
     return tables
 

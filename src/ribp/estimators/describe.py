@@ -78,4 +78,4 @@ def count_laws(result: Result) -> CountLaw | RowCounts:
         table(probs[at]) if hasattr(law, "draw_table") else law
         for at, law in enumerate(counts.laws)
     ]
-    return laws[0] if len(laws) == 1 else RowCounts(tuple(laws), counts.index)
+    return laws[0] if len(laws) == 1 else RowCounts(tuple(laws), counts.law_of_row)

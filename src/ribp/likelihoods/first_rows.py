@@ -22,7 +22,7 @@ __all__ = ["first_rows"]
 _LOST = -30.0  # a gain below which nobody would go on
 
 
-def first_rows(data: Data, parameters: Parameters, prior: RowPrior, which: IntArray) -> Rows:
+def first_rows(data: Data, parameters: Parameters, prior: RowPrior, law_of_row: IntArray) -> Rows:
     """Return rows for a block of data; every row obeys its law."""
     features, offset = parameters.features, parameters.background
     noise = getattr(parameters, "noise_scale", None)
@@ -33,7 +33,7 @@ def first_rows(data: Data, parameters: Parameters, prior: RowPrior, which: IntAr
     if not data.complete:
         around = np.where(data.observed, around, 0.0)
     gain = around @ weighted.T + (prior.log_odds - 0.5 * np.diag(gram))
-    return _greedy(gain, gram, prior.tables[which])
+    return _greedy(gain, gram, prior.tables[law_of_row])
 
 
 def _greedy(gain: FloatArray, gram: FloatArray, tables: FloatArray) -> Rows:

@@ -5,10 +5,10 @@ rows: `gaussian_work` and `poisson_work` return what is done to a block. Random 
 row's number and sums over rows are added up as `ribp.blocks` says: the result is the same, bit for
 bit, wherever the rows are.
 
-Row n has the prior exp(tables[which[n], |z|] + theta.z), tables[., k] = log f(k) - log e_k. A sweep
-flips every feature in order (left out for laws without two neighbouring counts), moves every one
-once in random order, and proposes a whole row where its law asks for it: without whole rows a law
-whose counts have a gap is never left on either side of it.
+Row n has the prior exp(tables[law_of_row[n], |z|] + theta.z), tables[., k] = log f(k) - log e_k. A
+sweep flips every feature in order (left out for laws without two neighbouring counts), moves every
+one once in random order, and proposes a whole row where its law asks for it: without whole rows a
+law whose counts have a gap is never left on either side of it.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ def gaussian_work(
     linear = _Linear.of(features, noise_scale**2, laws)
 
     def work(
-        first: int, data: FloatArray, observed: Mask, which: IntArray, rows: Rows
+        first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Rows
     ) -> GaussianSums:
         products = linear.products(data, observed, offset)
         gaussian.sweep(
             seed, number, first, products, observed, rows, linear.loadings, linear.gram,
-            linear.diagonal, *laws[:3], which, laws.moves, linear.guide, *laws.moments,
+            linear.diagonal, *laws[:3], law_of_row, laws.moves, linear.guide, *laws.moments,
         )  # fmt: skip
         return gaussian_sums(data, observed, rows, background)
 
@@ -172,13 +172,13 @@ def poisson_work(
     nothing = np.empty((0, 0))
 
     def work(
-        first: int, data: FloatArray, observed: Mask, which: IntArray, rows: Rows
+        first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Rows
     ) -> PoissonSums:
         some = prior.whole.any()
         products = linear.products(data, observed, offset) if some else nothing
         poisson.sweep(
             seed, number, first, products, data, observed, rows, loadings, totals, offset,
-            *laws[:3], which, laws.moves, linear.loadings, linear.diagonal, linear.guide,
+            *laws[:3], law_of_row, laws.moves, linear.loadings, linear.diagonal, linear.guide,
             *laws.moments,
         )  # fmt: skip
         return _split(seed, number, first, data, observed, rows, loadings, offset)

@@ -154,7 +154,7 @@ class Buffet:
         """Return log f_n at a count."""
         if ones >= self._log_f.shape[1]:
             self._log_f = self.laws.log_probs(2 * ones)
-        return float(self._log_f[self.laws.index[n], ones])
+        return float(self._log_f[self.laws.law_of_row[n], ones])
 
     @property
     def holders(self) -> IntArray:

@@ -34,7 +34,7 @@ def update(
     if prior.whole.any():
         steps = (Step(state.number + _OWN_NUMBERS, prior),)
         sweep = Sweep(model.likelihood, seed, state.parameters, steps)
-        rows, _ = sweep_rows(sweep, data, model.counts.index, state.rows)
+        rows, _ = sweep_rows(sweep, data, model.counts.law_of_row, state.rows)
         state = state._replace(rows=rows)
     rows = rows_collapsed.update(rng, seed, state, model, data)
     return finish_in_memory(rng, state._replace(rows=rows), model, data)

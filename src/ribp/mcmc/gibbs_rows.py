@@ -62,6 +62,6 @@ def update_in_memory(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
 ) -> tuple[State, SweepInfo]:
     """Make one sweep over everything; the state has its rows."""
-    table = rows_in_memory(data, model.counts.index, state.rows)
+    table = rows_in_memory(data, model.counts.law_of_row, state.rows)
     state, info = update(rng, seed, state, model, table)
     return state._replace(rows=unpack_rows(table.packed(), model.n_features)), info

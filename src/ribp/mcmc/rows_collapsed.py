@@ -78,6 +78,6 @@ def update(
         *summary,
         state.log_odds,
         model.tables(state),
-        model.counts.index,
+        model.counts.law_of_row,
     )
     return np.ascontiguousarray(rows[:, : model.n_features])

@@ -118,7 +118,7 @@ def judge(
     with one_blas_thread():
         checked = checks(rng, draws, likelihood, data)
         some = _spaced(rows.size, _GAIN_ROWS)
-        law_of_row = np.zeros(n_rows, np.int64) if counts is None else counts.index
+        law_of_row = np.zeros(n_rows, np.int64) if counts is None else counts.law_of_row
         worth = gain(
             rng, draws._replace(rows=draws.rows[:, some]), likelihood, data.rows(some),
             law_of_row[rows[some]],

@@ -52,12 +52,12 @@ def laws_of_rows(
         return _average(fitted, draws), same
     asked = as_row_counts(counts, n_rows)
     tables = [_table(law, fitted, draws) for law in asked.laws]
-    return np.stack(tables, axis=1) if tables else draws.count_log_probs[:, :0], asked.index
+    return np.stack(tables, axis=1) if tables else draws.count_log_probs[:, :0], asked.law_of_row
 
 
 def _average(fitted: RowCounts, draws: Draws) -> FloatArray:
     """Return the average law of the rows of the fit, shape (draws, 1, features + 1)."""
-    shares = np.bincount(fitted.index, minlength=len(fitted.laws)) / len(fitted)
+    shares = np.bincount(fitted.law_of_row, minlength=len(fitted.laws)) / len(fitted)
     if shares.size > 1:
         warnings.warn(
             f"Rows of the fit had {shares.size} different count laws: new rows get their average. "

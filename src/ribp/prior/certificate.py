@@ -166,7 +166,7 @@ def tv_bounds(
     request: Request, atoms: FloatArray, log_tail: float, totals: IntArray | None
 ) -> tuple[float, float]:
     """Return the bounds for the worst row and for all rows; `totals` are the J_n of a mixture."""
-    laws, index = request.counts.laws, request.counts.index
+    laws, index = request.counts.laws, request.counts.law_of_row
     if totals is None:
         levels, lost = _tilted_levels(request, atoms, log_tail)
         rows = level_bounds(request, atoms, log_tail, levels) + lost

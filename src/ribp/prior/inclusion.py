@@ -45,7 +45,7 @@ def totals_and_weights(request: Request) -> tuple[IntArray, Weights]:
 def _tilted_totals(request: Request, log_odds: FloatArray) -> IntArray:
     totals = np.empty(request.n_rows, np.int64)
     for which, law in enumerate(request.counts.laws):
-        at = np.flatnonzero(request.counts.index == which)
+        at = np.flatnonzero(request.counts.law_of_row == which)
         of_count = RestrictedBernoulli(log_odds, cut(law, log_odds.size), kind="tilted")
         probs = np.exp(of_count.count_log_probs())
         totals[at] = request.rng.choice(probs.size, size=at.size, p=probs / probs.sum())

@@ -43,7 +43,7 @@ def acceptance(
     laws = [law if most is None else cut(law, most) for law in request.counts.laws]
     top = max((effective_largest(law) for law in laws), default=0)
     log_f = np.array([law.log_probs(top) for law in laws]).reshape(len(laws), top + 1)
-    return request.counts.index, np.exp(log_f - log_f.max(axis=1, keepdims=True))
+    return request.counts.law_of_row, np.exp(log_f - log_f.max(axis=1, keepdims=True))
 
 
 def throw(

@@ -65,7 +65,7 @@ class Request:
         if most is None:
             return self.counts.sample(self.rng)
         laws = tuple(cut(law, most) for law in self.counts.laws)
-        return RowCounts(laws, self.counts.index).sample(self.rng)
+        return RowCounts(laws, self.counts.law_of_row).sample(self.rng)
 
     def out_of_proposals(self, n_accepted: int) -> ProposalLimitError:
         """Return the error of a rejection sampler that met its limit."""
@@ -103,4 +103,4 @@ def realised(rng: np.random.Generator, counts: RowCounts, most: int | None) -> R
         possible = law if most is None else cut(law, most)
         return possible.draw_table(rng) if isinstance(possible, Learned) else possible
 
-    return RowCounts(tuple(table(law) for law in counts.laws), counts.index)
+    return RowCounts(tuple(table(law) for law in counts.laws), counts.law_of_row)

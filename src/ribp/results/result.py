@@ -292,7 +292,7 @@ class Result:
         """
         counts, likelihood = self._counts, self.model.likelihood
         draws = unaligned_draws(self._tree, likelihood, counts)
-        law_of_row = np.zeros(len(data.values), np.int64) if counts is None else counts.index
+        law_of_row = np.zeros(len(data.values), np.int64) if counts is None else counts.law_of_row
         rows = weigh_rows(draws, likelihood, data, law_of_row, n_jobs=n_cores(), **options)
         return rows.by_draw.reshape(self.n_chains, -1, len(data.values))
 

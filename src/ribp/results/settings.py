@@ -233,7 +233,7 @@ def _row_counts(settings: Mapping[str, Any], law_of_row: IntArray | None) -> Row
     laws = tuple(map(parse, settings["laws"]))
     index = np.zeros(0, np.int64) if law_of_row is None else np.asarray(law_of_row)
     counts = RowCounts(laws, index)
-    if counts.laws != laws or not np.array_equal(counts.index, index):
+    if counts.laws != laws or not np.array_equal(counts.law_of_row, index):
         raise InputError(
             "law_of_row",
             "must use all laws, in their order",

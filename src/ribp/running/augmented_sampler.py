@@ -134,7 +134,7 @@ class Augmented(InMemory):
         value = holders.size * math.log(c * buffet.mass) - math.lgamma(holders.size + 1) - rate
         value += float(betaln(holders, total - holders + c).sum())
         ones, counts = buffet.rows.sum(axis=1), self.model.counts
-        value += float(counts.log_probs(int(ones.max(initial=0)))[counts.index, ones].sum())
+        value += float(counts.log_probs(int(ones.max(initial=0)))[counts.law_of_row, ones].sum())
         if self.model.mass is None:
             value += log_mass_density(buffet.mass)
         return value

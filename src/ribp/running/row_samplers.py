@@ -38,7 +38,7 @@ class ByRows:
 
     def rows(self, store: RowStore) -> ChainRows:
         """Return the rows of a chain."""
-        return store.rows(self._layout(), self.model.counts.index)
+        return store.rows(self._layout(), self.model.counts.law_of_row)
 
     def _layout(self) -> Layout:
         raise NotImplementedError

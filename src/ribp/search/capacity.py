@@ -74,9 +74,9 @@ def check_counts(counts: RowCounts, n_dims: int, row_names: Sequence[str] | None
     expected = np.array([law.mean for law in counts.laws])
     if not expected.size:
         return
-    usual = np.quantile(expected[counts.index], _OTHERS, method="lower")
+    usual = np.quantile(expected[counts.law_of_row], _OTHERS, method="lower")
     most = max(_PLAUSIBLE, n_dims, _TIMES_OTHERS * float(usual))
-    wrong = np.flatnonzero(expected[counts.index] > most)
+    wrong = np.flatnonzero(expected[counts.law_of_row] > most)
     if wrong.size:
         row = int(wrong[0])
         raise InputError(

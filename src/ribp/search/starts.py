@@ -272,10 +272,10 @@ class _Search:
         hot = (plan.hot_alone if self.hot is None else self.hot) * self.size
         cool = (plan.cool_alone if alone else plan.cool) * self.spread
         counts, at = self.model.counts, np.arange(self.some.size)
-        here = RowCounts(counts.laws, counts.index[self.some])
+        here = RowCounts(counts.laws, counts.law_of_row[self.some])
         for noise in np.geomspace(hot, cool, plan.steps_alone if alone else plan.steps):
             laws = mean_log_probs(here, self.model.n_features, self.rows.sum(axis=1))
-            self._sweep(at, float(noise), laws, here.index)
+            self._sweep(at, float(noise), laws, here.law_of_row)
 
     def grow(self, heat: float | None) -> None:
         """Let rows ask for features, then bring their counts to what is possible."""
@@ -304,7 +304,7 @@ class _Search:
         for at, table in enumerate(tables):
             possible = np.flatnonzero(np.isfinite(table))
             nearest[at] = possible[np.abs(possible[:, None] - sizes).argmin(axis=0)]
-        return np.asarray(nearest[self.model.counts.index[self.some], ones])
+        return np.asarray(nearest[self.model.counts.law_of_row[self.some], ones])
 
     def all_rows(self) -> Rows:
         """Return rows for all of the data: those not yet in are filled given the others."""
@@ -330,7 +330,7 @@ class _Search:
         self.rows[at] = rows[:, : self.model.n_features]
         self.number += 1
 
-    def _sweep(self, at: IntArray, noise: float, laws: FloatArray, which: IntArray) -> None:
+    def _sweep(self, at: IntArray, noise: float, laws: FloatArray, law_of_row: IntArray) -> None:
         self.tick()
         scaled, rows = self.filled[at] / noise, self._wide(at)
         summary = self._summary(scaled, rows, noise)
@@ -338,7 +338,15 @@ class _Search:
         tables = laws - log_esp(self.log_odds)
         observed = self.observed[at] if self.observed.size else self.observed
         kernel.sweep(
-            self.seed, self.number, scaled, observed, rows, *summary, self.log_odds, tables, which
+            self.seed,
+            self.number,
+            scaled,
+            observed,
+            rows,
+            *summary,
+            self.log_odds,
+            tables,
+            law_of_row,
         )
         self.rows[at] = rows[:, : self.model.n_features]
         self.filled[at] = scaled * noise
@@ -378,7 +386,7 @@ def _centres(counts: RowCounts, n_features: int) -> IntArray:
         probs = np.exp(law.restricted_log_probs(0, n_features))
         possible = np.flatnonzero(probs)
         centres.append(possible[np.abs(possible - probs @ np.arange(probs.size)).argmin()])
-    return np.array(centres, dtype=np.int64)[counts.index]
+    return np.array(centres, dtype=np.int64)[counts.law_of_row]
 
 
 def _column_means(data: Data, counts: IntArray) -> FloatArray:

@@ -204,4 +204,4 @@ def _draw_laws(rng: np.random.Generator, counts: RowCounts, law_counts: FloatArr
             shape = law_counts[at].copy()
             shape[: len(law.base)] += law.base[:size]
             laws[at] = Learned(tuple(shape.tolist()))
-    return prior_log_probs(rng, RowCounts(tuple(laws), counts.index), size - 1)
+    return prior_log_probs(rng, RowCounts(tuple(laws), counts.law_of_row), size - 1)

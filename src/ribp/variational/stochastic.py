@@ -236,7 +236,7 @@ def from_structured(
     wide = np.pad(table, ((0, 0), (0, model.n_features + width - table.shape[1])),
                   constant_values=-np.inf)  # fmt: skip
     here = in_memory(rows.take(np.arange(some.size)))
-    again = here.rows(layout(model), model.counts.index[some])
+    again = here.rows(layout(model), model.counts.law_of_row[some])
     again.load(wide)
     order = Pass(global_factors(whole, model), np.uint64(0), 0, move=False)
     totals = totals_after(again, order).scaled(scale)
@@ -284,7 +284,7 @@ def resting(rng: np.random.Generator, model: Model, rows: ChainRows) -> Stochast
     part, data = model.on_rows(some), rows.take(some)
     drawn = part.draw_prior(rng, rows.shape[1])
     guess = model.likelihood.first_guess(data, model.n_features)
-    here = in_memory(data).rows(layout(part), part.counts.index)
+    here = in_memory(data).rows(layout(part), part.counts.law_of_row)
     first = structured.from_rows(part, here, drawn.rows, drawn._replace(parameters=guess))
     state = from_structured(first, model, here, some)
     rows.do(Pass(global_factors(state, model), np.uint64(0), 0, (), fresh=True))
@@ -330,7 +330,7 @@ def _fresh_rows(
     block: int = 512,
 ) -> UpdatedRows:
     """Return the rows `at` after some passes that begin at the prior."""
-    law_of_row = model.counts.index[at]
+    law_of_row = model.counts.law_of_row[at]
     return sweep_rows(
         factors, data, law_of_row, np.repeat(factors.log_odds[None], at.size, axis=0),
         factors.tables[law_of_row, : count_width(model)], powers=powers, n_threads=n_threads,

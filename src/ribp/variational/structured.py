@@ -69,7 +69,7 @@ def from_rows(model: Model, rows: ChainRows, z: Rows, state: State) -> Variation
     law_counts = model.tally(z).histograms.astype(np.float64)
     tables = count_tables(model, state.log_odds, law_counts)
     lean = state.log_odds + _SHARP * (2.0 * z - 1.0)
-    rows.load(np.hstack([lean, tables[model.counts.index, : count_width(model)]]))
+    rows.load(np.hstack([lean, tables[model.counts.law_of_row, : count_width(model)]]))
     first = _without_features(model, rows, state, law_counts)
     return finish(first, model, _totals(first, model, rows))
 
@@ -130,7 +130,7 @@ def searched(
 
     `model` is that of these rows.
     """
-    here = in_memory(rows.take(some)).rows(layout(model), model.counts.index)
+    here = in_memory(rows.take(some)).rows(layout(model), model.counts.law_of_row)
     state = start(rng, model, here, tick, n_starts)
     for _ in range(_FIRST_UPDATES):
         state, _ = update(_NO_SEED, state, model, here, every=5)
@@ -140,8 +140,8 @@ def searched(
 def law_counts_of(model: Model, state: VariationalState, some: IntArray) -> FloatArray:
     """Return the expected counts of laws known to the whole model, from a state of some rows."""
     whole = np.zeros((len(model.counts.laws), state.law_counts.shape[1]))
-    _, first = np.unique(model.counts.index[some], return_index=True)
-    whole[model.counts.index[some][np.sort(first)]] = state.law_counts
+    _, first = np.unique(model.counts.law_of_row[some], return_index=True)
+    whole[model.counts.law_of_row[some][np.sort(first)]] = state.law_counts
     return whole
 
 
