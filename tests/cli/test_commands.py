@@ -182,7 +182,7 @@ def test_compare_a_run_and_report_it(ribp, made, tmp_path):
     shutil.copytree(made, run)
     code, out, _ = ribp("compare", run)
     assert code == 0
-    shown, _, advice = out.partition("Kept in")
+    shown, _, advice = out.partition("Stored in")
     assert f"ribp report {run}" in advice
     assert "unrestricted" in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -294,12 +294,12 @@ def test_bad_tables(ribp, tmp_path, content, says):
 
 
 def test_ctrl_c(ribp, table, tmp_path, monkeypatch):
-    from ribp.cli import fit as command
+    from ribp.estimators import RestrictedIBP
 
     def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.estimators.RestrictedIBP, "fit_store", pressed)
+    monkeypatch.setattr(RestrictedIBP, "fit_store", pressed)
     code, _, err = ribp("fit", table, "--out", tmp_path / "run", *QUICK)
     assert code == 130
     assert "ribp resume" in err

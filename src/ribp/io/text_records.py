@@ -123,17 +123,9 @@ def _opened_text(path: Path) -> Iterator[io.TextIOWrapper]:
 
 def _line_not_utf8(path: Path) -> int:
     """Return the line of the first byte that is not UTF-8."""
-    line = 1
     with opened(path) as file:
-        for raw in file:
-            try:
-                before, more = raw.decode(), True
-            except UnicodeDecodeError as error:
-                before, more = raw[: error.start].decode(), False
-            line += len(_LINE_END.findall(before))
-            if not more:
-                break
-    return line
+        text = file.read().decode(errors="replace")
+    return 1 + len(_LINE_END.findall(text.partition("\ufffd")[0]))
 
 
 def _blank_line(path: Path, line: int) -> StorageError:
