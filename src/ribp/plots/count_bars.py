@@ -11,10 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.plots.labels import plain
-from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
+from ribp.plots.layout import AnyFigure, AxesArray, check_result, panels, whole_numbers
 from ribp.plots.reading import SPREAD, CountShares, count_shares
 from ribp.plots.style import BLUE, ORANGE, ink, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["counts"]
@@ -23,36 +22,26 @@ _FOUND, _LAW = "found", "count law"
 _SEEN = 0.002  # shares below this are not worth room
 
 
+@styled()
 def counts(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     """Draw how many features rows have, and how many their count law expects.
 
-    Rows of up to four different laws have a panel each; of more laws the average is drawn.
-
-    Parameters
-    ----------
-    result
-        Of a fit.
-    figure
-        Where to draw; a new picture if None.
-
-    Returns
-    -------
-    An array of Axes, one a law.
+    Rows of up to four different laws have a panel each; of more laws the average is drawn. The
+    Axes that are returned are one a law.
     """
     check_result(result)
     groups = count_shares(result)
     first, last = _ends(groups)
-    with styled():
-        width = float(np.clip(2.0 + 0.2 * (last - first), 3.0, 5.0))
-        axes = panels(figure, len(groups), 2, width, 2.3, sharex=True, sharey=True)
-        for ax, group in zip(axes, groups, strict=True):
-            _draw(ax, group, first, last)
-        for ax in axes[:: 2 if len(axes) > 1 else 1]:
-            ax.set_ylabel("share of rows")
-        axes[0].figure.supxlabel("features of a row")
-        parts = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
-        shown = {name: parts[name] for name in (_FOUND, SPREAD, _LAW) if name in parts}
-        axes[0].figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)
+    width = float(np.clip(2.0 + 0.2 * (last - first), 3.0, 5.0))
+    axes = panels(figure, len(groups), 2, width, 2.3, sharex=True, sharey=True)
+    for ax, group in zip(axes, groups, strict=True):
+        _draw(ax, group, first, last)
+    for ax in axes[:: 2 if len(axes) > 1 else 1]:
+        ax.set_ylabel("share of rows")
+    axes[0].figure.supxlabel("features of a row")
+    parts = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
+    shown = {name: parts[name] for name in (_FOUND, SPREAD, _LAW) if name in parts}
+    axes[0].figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)
     return axes
 
 

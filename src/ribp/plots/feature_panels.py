@@ -18,10 +18,9 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.plots.labels import dim_names, percent, plain
-from ribp.plots.layout import AnyFigure, AxesArray, panels, say, whole_numbers
+from ribp.plots.layout import AnyFigure, AxesArray, check_result, empty_panel, panels, whole_numbers
 from ribp.plots.reading import SPREAD, Spread, component, places, row_probs
 from ribp.plots.style import BAND, BLUE, GREY, ORANGE, SEQUENTIAL, SIGNED, ink, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["DOTS", "checked_axis", "checked_shape", "colours", "features"]
@@ -31,9 +30,9 @@ DOTS = 20
 """Columns up to which they are marked."""
 _DENSE = 500  # columns from which on lines are thin
 _NEGATIVE = 0.1  # share of the largest value from which on negative ones have a colour
-_NONE = "No feature is in use in half of the draws."
 
 
+@styled()
 def features(
     result: Result,
     *,
@@ -43,12 +42,10 @@ def features(
     most: int = 24,
     figure: AnyFigure | None = None,
 ) -> AxesArray:
-    """Draw the features of the main mode, numbered as in `components_`.
+    """Draw the features of the main mode, numbered as in `components_`, one panel each.
 
     Parameters
     ----------
-    result
-        Of a fit.
     shape
         Height and width, if a row of the data is an image: draw images.
     names
@@ -59,12 +56,6 @@ def features(
         draw lines over them.
     most
         Draw at most so many features.
-    figure
-        Where to draw; a new picture if None.
-
-    Returns
-    -------
-    An array of Axes, one a feature.
     """
     check_result(result)
     most = checks.integer("most", most, least=1)
@@ -72,19 +63,18 @@ def features(
     at = places(result)
     shown = at[:most]
     found = [component(result, place) for place in shown.tolist()]
-    with styled():
-        if shape is not None:
-            axes = _images(figure, found, checked_shape(shape, n_dims))
-        elif axis is None and (names is not None or dim_names(result)):
-            axes = _bars(figure, found, _checked_names(names or dim_names(result), n_dims))
-        else:
-            axes = _lines(figure, found, *checked_axis(axis, n_dims))
-        if not found:
-            say(axes[0], _NONE)
-        _titles(axes, result, shown, ": " if shape is None else "\n")
-        if at.size > shown.size:
-            text = f"the {shown.size} most popular of {at.size} features"
-            axes[0].figure.suptitle(text)
+    if shape is not None:
+        axes = _images(figure, found, checked_shape(shape, n_dims))
+    elif axis is None and (names is not None or dim_names(result)):
+        axes = _bars(figure, found, _checked_names(names or dim_names(result), n_dims))
+    else:
+        axes = _lines(figure, found, *checked_axis(axis, n_dims))
+    if not found:
+        empty_panel(axes[0])
+    _titles(axes, result, shown, ": " if shape is None else "\n")
+    if at.size > shown.size:
+        text = f"the {shown.size} most popular of {at.size} features"
+        axes[0].figure.suptitle(text)
     return axes
 
 

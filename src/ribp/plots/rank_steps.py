@@ -13,11 +13,10 @@ from matplotlib.axes import Axes
 
 from ribp.checks import FloatArray
 from ribp.plots.labels import chain_names
-from ribp.plots.layout import AnyFigure, AxesArray, panels, say
+from ribp.plots.layout import AnyFigure, AxesArray, check_result, empty_panel, panels
 from ribp.plots.reading import Spread, rank_shares
 from ribp.plots.style import BAND, GREY, line, styled
 from ribp.plots.trace_lines import QUANTITIES, r_hat_text
-from ribp.plots.validate import check_result
 from ribp.posterior.diagnostics import quantities
 from ribp.results import Result
 
@@ -28,36 +27,24 @@ _LEAST = 2.0  # height of a chain's strip at least, in multiples of what is expe
 _LEAST_DRAWS = 4
 
 
+@styled()
 def ranks(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
-    """Draw how the ranks of each chain's draws are spread, for the quantities of `traces`.
-
-    Parameters
-    ----------
-    result
-        Of a fit.
-    figure
-        Where to draw; a new picture if None.
-
-    Returns
-    -------
-    An array of Axes, one a quantity.
-    """
+    """Draw how the ranks of each chain's draws are spread, one panel a quantity of `traces`."""
     check_result(result)
     found, known = dict(quantities(result.tree)), result.diagnostics()
     names, halves = chain_names(result), result.n_chains == 1
     if halves:
         names = ["first half", "second half"]
-    with styled():
-        if result.n_draws < _LEAST_DRAWS:
-            axes = panels(figure, 1, 1, 4.0, 1.5)
-            say(axes[0], "Too few draws to compare chains.")
-            return axes
-        axes = panels(figure, len(found), 3, 2.8, 0.5 + 0.42 * len(names), sharex=True, sharey=True)
-        for ax, (name, draws) in zip(axes, found.items(), strict=True):
-            rng = np.random.default_rng(0)  # the picture is always the same
-            _strips(ax, rank_shares(rng, _in_halves(draws) if halves else draws), names)
-            ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(known[name])})")
-        axes[0].figure.supxlabel(_CAPTION)
+    if result.n_draws < _LEAST_DRAWS:
+        axes = panels(figure, 1, 1, 4.0, 1.5)
+        empty_panel(axes[0], "Too few draws to compare chains.")
+        return axes
+    axes = panels(figure, len(found), 3, 2.8, 0.5 + 0.42 * len(names), sharex=True, sharey=True)
+    for ax, (name, draws) in zip(axes, found.items(), strict=True):
+        rng = np.random.default_rng(0)  # the picture is always the same
+        _strips(ax, rank_shares(rng, _in_halves(draws) if halves else draws), names)
+        ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(known[name])})")
+    axes[0].figure.supxlabel(_CAPTION)
     return axes
 
 

@@ -14,11 +14,9 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import Data
 from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours
 from ribp.plots.labels import plain, row_names
-from ribp.plots.layout import AnyFigure, AxesArray, panels
-from ribp.plots.reading import places, row_probs
-from ribp.plots.row_selection import checked_rows
+from ribp.plots.layout import AnyFigure, AxesArray, check_kind, check_result, panels
+from ribp.plots.reading import checked_rows, places, row_probs
 from ribp.plots.style import BLUE, GREY, styled
-from ribp.plots.validate import check_kind, check_result
 from ribp.results import Result
 
 __all__ = ["rebuilt"]
@@ -26,6 +24,7 @@ __all__ = ["rebuilt"]
 _NAMED = 5  # features in a title
 
 
+@styled()
 def rebuilt(
     result: Result,
     data: Data,
@@ -40,8 +39,6 @@ def rebuilt(
 
     Parameters
     ----------
-    result
-        Of a fit.
     data
         What was fitted, as `ribp.likelihoods.validation.as_data` returns it.
     rows
@@ -50,8 +47,6 @@ def rebuilt(
         As in `features`: images, or where the columns stand.
     most
         How many rows, if `rows` is None.
-    figure
-        Where to draw; a new picture if None.
 
     Returns
     -------
@@ -66,11 +61,10 @@ def rebuilt(
     at = checked_rows(rows, n_rows)
     made, given = result.fitted(at), data.rows(at)
     seen = given.values if given.complete else np.where(given.observed, given.values, np.nan)
-    with styled():
-        if shape is not None:
-            return _images(figure, seen, made, checked_shape(shape, n_dims), _titles(result, at))
-        x, label = checked_axis(axis, n_dims)
-        return _lines(figure, seen, made, x, label, _titles(result, at))
+    if shape is not None:
+        return _images(figure, seen, made, checked_shape(shape, n_dims), _titles(result, at))
+    x, label = checked_axis(axis, n_dims)
+    return _lines(figure, seen, made, x, label, _titles(result, at))
 
 
 def _titles(result: Result, rows: IntArray) -> list[str]:
