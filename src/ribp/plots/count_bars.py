@@ -18,8 +18,8 @@ from ribp.results import Result
 
 __all__ = ["counts"]
 
-_FOUND, _LAW = "found", "count law"
-_SEEN = 0.002  # shares below this are not worth room
+_SHARE, _LAW = "found", "count law"
+_VISIBLE = 0.002  # shares below this are not worth room
 
 
 @styled()
@@ -40,15 +40,15 @@ def counts(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
         ax.set_ylabel("share of rows")
     axes[0].figure.supxlabel("features of a row")
     parts = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
-    shown = {name: parts[name] for name in (_FOUND, SPREAD, _LAW) if name in parts}
+    shown = {name: parts[name] for name in (_SHARE, SPREAD, _LAW) if name in parts}
     axes[0].figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)
     return axes
 
 
 def _draw(ax: Axes, group: CountShares, first: int, last: int) -> None:
     k = np.arange(first, last + 1)
-    mean, low, high = (one[k] for one in group.found)
-    ax.bar(k, mean, width=0.7, color=BLUE, alpha=0.7, label=_FOUND)
+    mean, low, high = (one[k] for one in group.shares)
+    ax.bar(k, mean, width=0.7, color=BLUE, alpha=0.7, label=_SHARE)
     ax.vlines(k, low, high, color=ink(), lw=1.2, label=SPREAD)
     if group.expected is not None:
         law = group.expected[k]
@@ -67,8 +67,8 @@ def _law(text: str) -> str:
 
 def _ends(groups: list[CountShares]) -> tuple[int, int]:
     """Return the lowest and the highest count worth showing."""
-    high = np.max([np.fmax(one.found.high, one.found.mean) for one in groups], axis=0)
+    high = np.max([np.fmax(one.shares.high, one.shares.mean) for one in groups], axis=0)
     for one in groups:
         high = np.fmax(high, 0.0 if one.expected is None else one.expected)
-    seen = np.flatnonzero(high > _SEEN)
-    return int(seen[0]), int(seen[-1])
+    visible = np.flatnonzero(high > _VISIBLE)
+    return int(visible[0]), int(visible[-1])

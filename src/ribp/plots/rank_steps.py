@@ -31,7 +31,7 @@ _LEAST_DRAWS = 4
 def ranks(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     """Draw how the ranks of each chain's draws are spread, one panel a quantity of `traces`."""
     check_result(result)
-    found, known = dict(quantities(result.tree)), result.diagnostics()
+    draws_of, diagnostics = dict(quantities(result.tree)), result.diagnostics()
     names, halves = chain_names(result), result.n_chains == 1
     if halves:
         names = ["first half", "second half"]
@@ -39,11 +39,11 @@ def ranks(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
         axes = panels(figure, 1, 1, 4.0, 1.5)
         empty_panel(axes[0], "Too few draws to compare chains.")
         return axes
-    axes = panels(figure, len(found), 3, 2.8, 0.5 + 0.42 * len(names), sharex=True, sharey=True)
-    for ax, (name, draws) in zip(axes, found.items(), strict=True):
+    axes = panels(figure, len(draws_of), 3, 2.8, 0.5 + 0.42 * len(names), sharex=True, sharey=True)
+    for ax, (name, draws) in zip(axes, draws_of.items(), strict=True):
         rng = np.random.default_rng(0)  # the picture is always the same
         _strips(ax, rank_shares(rng, _in_halves(draws) if halves else draws), names)
-        ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(known[name])})")
+        ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(diagnostics[name])})")
     axes[0].figure.supxlabel(_CAPTION)
     return axes
 
@@ -60,11 +60,11 @@ def _strips(ax: Axes, shares: Spread, names: list[str]) -> None:
     edges = np.linspace(0.0, 1.0, bins + 1)
     for chain, parts in enumerate(zip(*shares, strict=True)):
         base = chains - 1 - chain
-        found, low, high = (base + part / highest for part in parts)
+        share, low, high = (base + part / highest for part in parts)
         ax.stairs(high, edges, baseline=low, fill=True, color=GREY, alpha=BAND, lw=0)
         ax.axhline(base + 1.0 / highest, color="white", lw=0.8)
         ax.axhline(base, color=GREY, lw=0.6)
-        ax.stairs(found, edges, baseline=None, lw=1.4, **line(chain))
+        ax.stairs(share, edges, baseline=None, lw=1.4, **line(chain))
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, chains), xticks=[])
     ax.set_yticks(np.arange(chains)[::-1] + 0.5, names)
     ax.tick_params(axis="y", length=0)

@@ -58,7 +58,7 @@ class CountShares(NamedTuple):
     law: str
     """The law in words; empty if there is none."""
     n_rows: int
-    found: Spread
+    shares: Spread
     """The share of these rows with k features, shape (features + 1,)."""
     expected: FloatArray | None
     """What the law says, shape (features + 1,); None if there is none."""
@@ -166,36 +166,36 @@ def count_shares(result: Result) -> list[CountShares]:
     law_of_row = array(result.tree, "laws", "law_of_row").astype(np.int64)
     laws, expected = result.settings["laws"], result.count_probs()
     if len(laws) > _MOST_LAWS:
-        shares = np.bincount(law_of_row, minlength=len(laws)) / law_of_row.size
-        laws, expected = [f"average of {len(laws)} laws"], (shares @ expected)[None]
+        weights = np.bincount(law_of_row, minlength=len(laws)) / law_of_row.size
+        laws, expected = [f"average of {len(laws)} laws"], (weights @ expected)[None]
         law_of_row = np.zeros_like(law_of_row)
     if not laws:
         law_of_row = np.zeros(result.settings["n_rows"], np.int64)
-    found = _shares_by_draw(result, law_of_row, max(len(laws), 1))
+    shares = _shares_by_draw(result, law_of_row, max(len(laws), 1))
     sizes = np.bincount(law_of_row)
     return [
         CountShares(
             laws[at] if laws else "",
             int(sizes[at]),
-            _spread(found[:, at]),
+            _spread(shares[:, at]),
             expected[at] if laws else None,
         )
-        for at in range(found.shape[1])
+        for at in range(shares.shape[1])
     ]
 
 
 def _shares_by_draw(result: Result, group: IntArray, n_groups: int) -> FloatArray:
     """Return the share of rows with k features, shape (draws, groups, features + 1)."""
-    all_kept = kept(result.tree)
-    _, n_draws, _, features = all_kept.shape
+    stored = kept(result.tree)
+    _, n_draws, _, features = stored.shape
     shape = (n_groups, features + 1)
-    found = []
+    shares = []
     for chain in result.alignment.chains:
         for draw in range(n_draws):
-            ones = np.bitwise_count(all_kept.rows[chain, draw]).sum(axis=1, dtype=np.int64)
+            ones = np.bitwise_count(stored.rows[chain, draw]).sum(axis=1, dtype=np.int64)
             number = np.bincount(group * shape[1] + ones, minlength=shape[0] * shape[1])
-            found.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
-    return np.array(found)
+            shares.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
+    return np.array(shares)
 
 
 # Chains

@@ -34,18 +34,18 @@ def held_out(scores: Mapping[str, Mapping[str, float]], *, ax: Axes | None = Non
         without a finite log density is named and has no dot.
     """
     check_kind("scores", scores, Mapping, "must be scores by name of the model", _REMEDY)
-    found = {name: _score(name, one) for name, one in scores.items()}
-    ordered = sorted(found.items(), key=lambda item: -item[1][0])
-    ax = one_panel(ax, 5.5, 1.1 + 0.32 * max(len(found), 1))
-    if not found:
+    values = {name: _score(name, one) for name, one in scores.items()}
+    ordered = sorted(values.items(), key=lambda item: -item[1][0])
+    ax = one_panel(ax, 5.5, 1.1 + 0.32 * max(len(values), 1))
+    if not values:
         return empty_panel(ax, "No scores.")
-    y = np.arange(len(found))
+    y = np.arange(len(values))
     value, error = np.array([one for _, one in ordered]).T
     low, high = value - _ERRORS * error, value + _ERRORS * error
     ax.hlines(y, low, high, color=BLUE, lw=2.5, alpha=0.5)
     ax.plot(value, y, "o", color=BLUE, ms=5)
     ax.set_yticks(y, [_name(name, one[0]) for name, one in ordered])
-    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.set_ylim(len(values) - 0.5, -0.5)
     ax.set_xlabel(
         "mean log density of a held-out entry (higher is better)\nlines: ±2 standard errors"
     )
@@ -54,16 +54,16 @@ def held_out(scores: Mapping[str, Mapping[str, float]], *, ax: Axes | None = Non
     return ax
 
 
-def _score(name: str, given: Mapping[str, float]) -> tuple[float, float]:
+def _score(name: str, scores: Mapping[str, float]) -> tuple[float, float]:
     """Return log density (-inf if it is not finite) and standard error (0 if it is not known)."""
     try:
-        value = float(given["log_density"])
-        error = float(given.get("standard_error", 0.0))
+        value = float(scores["log_density"])
+        error = float(scores.get("standard_error", 0.0))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(
             "scores",
             'must have a number "log_density" for each model',
-            f"{name!r}: {given!r}",
+            f"{name!r}: {scores!r}",
             _REMEDY,
         ) from None
     return value if np.isfinite(value) else -np.inf, error if np.isfinite(error) else 0.0

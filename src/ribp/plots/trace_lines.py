@@ -37,15 +37,15 @@ def traces(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     One panel a quantity. What was fixed, not learned, is left out.
     """
     check_result(result)
-    found, known = dict(quantities(result.tree)), result.diagnostics()
+    draws_of, diagnostics = dict(quantities(result.tree)), result.diagnostics()
     number = result.tree["posterior"]["draw"].to_numpy()
     names, marker = chain_names(result), "o" if number.size == 1 else ""
-    axes = panels(figure, len(found), 2, 4.2, 1.7, sharex=True)
-    for ax, (name, draws) in zip(axes, found.items(), strict=True):
+    axes = panels(figure, len(draws_of), 2, 4.2, 1.7, sharex=True)
+    for ax, (name, draws) in zip(axes, draws_of.items(), strict=True):
         for chain, values in enumerate(draws):
             looks = {"lw": 0.9, "marker": marker, "ms": 3, **line(chain)}
             ax.plot(number, values, label=names[chain], **looks)
-        ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(known[name])})")
+        ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(diagnostics[name])})")
         if np.array_equal(draws, np.rint(draws)):
             whole_numbers(ax, "y")
     whole_numbers(axes[0], "x")
@@ -55,8 +55,8 @@ def traces(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     return axes
 
 
-def r_hat_text(known: Diagnostic) -> str:
+def r_hat_text(diagnostic: Diagnostic) -> str:
     """Return R-hat in words, also where nothing is known."""
-    if math.isnan(known.r_hat):
+    if math.isnan(diagnostic.r_hat):
         return "R-hat unknown"
-    return "R-hat infinite" if math.isinf(known.r_hat) else f"R-hat {known.r_hat:.3f}"
+    return "R-hat infinite" if math.isinf(diagnostic.r_hat) else f"R-hat {diagnostic.r_hat:.3f}"

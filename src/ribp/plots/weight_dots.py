@@ -33,8 +33,8 @@ def weights(result: Result, *, most: int = 100, ax: Axes | None = None) -> Axes:
     ax = one_panel(ax, float(np.clip(2.5 + 0.2 * shown.size, 4.6, 9.0)), 3.2)
     if shown.size == 0:
         return empty_panel(ax)
-    found = np.array([weight(result, place) for place in shown.tolist()])
-    mean, low, high = found.T
+    spreads = np.array([weight(result, place) for place in shown.tolist()])
+    mean, low, high = spreads.T
     number = np.arange(shown.size)
     share = row_probs(result, shown).mean(axis=0)
     ax.vlines(number, low, high, color=BLUE, lw=2.5, alpha=0.5, label=SPREAD)

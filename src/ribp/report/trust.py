@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ribp import plots
-from ribp.plots.labels import dim_names
+from ribp.plots.labels import dim_names, percent
 from ribp.posterior.predictive_checks import NOISE
 from ribp.posterior.verdict import Part
 from ribp.report import words
@@ -22,9 +22,10 @@ from ribp.report.elements import (
     tag,
 )
 
-__all__ = ["answer", "fits"]
+__all__ = ["answer", "convergence", "fits"]
 
 _REASONS = 3  # in the box
+_MOST_ROWS = 40  # of a table
 _MARKS = {"good": "✓", "careful": "?", "bad": "✗"}
 
 
@@ -42,6 +43,70 @@ def answer(question: str, part: Part) -> Html:
     )
     mark = tag("span", _MARKS[part.level], class_="mark", title=part.level)
     return tag("div", mark, inside, class_=f"answer {part.level}")
+
+
+def convergence(fit: Fit) -> Html:
+    """Return whether chains agree, with the numbers that say so."""
+    result, found = fit.result, fit.summary
+    rows = [
+        (
+            words.QUANTITIES.get(name, name.replace("_", " ")),
+            rounded(each.mean),
+            rounded(each.sd),
+            f"{each.r_hat:.3f}",
+            f"{min(each.ess_bulk, each.ess_tail):,.0f}",
+        )
+        for name, each in found.diagnostics.items()
+    ]
+    head = ("quantity", "mean", "spread", "R-hat", "independent draws")
+    return section(
+        "converged",
+        "Did the chains agree?",
+        paragraph(
+            "Each chain searched by itself, from another start. R-hat compares them: 1.00 means"
+            " that they agree, more than 1.05 that they do not. Draws of one chain resemble one"
+            " another; the last column says how many independent ones they are worth."
+        ),
+        table(head, rows[:_MOST_ROWS]),
+        note(f"and {len(rows) - _MOST_ROWS} more") if len(rows) > _MOST_ROWS else None,
+        _about_modes(fit),
+        picture(
+            plots.traces(result),
+            "What each chain did, draw by draw: lines that mix mean agreement.",
+        ),
+        folded(
+            "Ranks: the same comparison in another picture",
+            paragraph(
+                "All draws of all chains are ranked together. If chains agree, each has its share"
+                " of low, middle and high ranks, and its bars stay near the grey band."
+            ),
+            picture(plots.ranks(result), "Ranks of the draws of each chain."),
+        ),
+    )
+
+
+def _about_modes(fit: Fit) -> Html:
+    modes = fit.summary.modes
+    if len(modes) == 1:
+        n = fit.result.n_chains
+        return paragraph("All chains found the same features." if n > 1 else "There is one chain.")
+    rows = [
+        (
+            f"{number}" + (" (shown on this page)" if number == 1 else ""),
+            ", ".join(str(chain) for chain in mode.chains),
+            f"{mode.log_joint:,.1f}",
+            percent(mode.agreement),
+        )
+        for number, mode in enumerate(modes, start=1)
+    ]
+    return tag(
+        "div",
+        paragraph(
+            "Chains ended at different sets of features. They are different explanations of the"
+            " data, so they are not averaged: this page shows the one that fits best."
+        ),
+        table(("set", "chains", "mean log joint", "agreement with the first"), rows),
+    )
 
 
 def fits(fit: Fit) -> Html:
