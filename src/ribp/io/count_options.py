@@ -56,10 +56,10 @@ def count_columns(option: str | None) -> tuple[str, ...]:
         return ()
     text = option.removeprefix("column:")
     try:
-        read = next(csv.reader([text], strict=True, skipinitialspace=True), [])
+        cells = next(csv.reader([text], strict=True, skipinitialspace=True), [])
     except csv.Error as error:
         raise InputError(OPTION, "must close its quotes", shown(option), f"{error}.") from None
-    names = tuple(name.strip() for name in read)
+    names = tuple(name.strip() for name in cells)
     if len(names) not in (1, 2) or "" in names:
         raise InputError(
             OPTION,
@@ -98,8 +98,7 @@ def check_law(option: str | None) -> None:
 
 
 def _one_law(option: str, file: DataFile | None) -> CountLaw:
-    prefix = _PREFIX.match(option)
-    if prefix is not None:
+    if _PREFIX.match(option):
         raise InputError(
             OPTION, "must be a law or begin with column: or file:", shown(option), _FORMS
         )
@@ -154,14 +153,14 @@ def _from_array(path: Path) -> _Entries:
 
 
 def _from_text(path: Path) -> _Entries:
-    found = list(records(path))
-    first = [cell.strip() for cell in found[0].cells] if found else [""]
+    lines = list(records(path))
+    first = [cell.strip() for cell in lines[0].cells] if lines else [""]
     has_header = not _is_entry(first[0])
     skip = int(has_header and len(first) > 1 and first[0].lower() in ROW_NAME_HEADERS)
-    rows = found[int(has_header) :]
+    rows = lines[int(has_header) :]
     if not rows:
         raise StorageError(path, "has no counts", "Write one number or one law a line.")
-    header = f" (line {found[0].line}, {shown(','.join(first))}, is read as a header)"
+    header = f" (line {lines[0].line}, {shown(','.join(first))}, is read as a header)"
     return _Entries(
         path,
         [_cells_of(path, record, skip) for record in rows],
@@ -199,15 +198,12 @@ def _row_counts(entries: _Entries, n_rows: int) -> RowCounts:
             else f"has no counts, but the data have {n_rows} rows",
             "Give every row of the data one entry, in the same order.",
         )
-    where: dict[tuple[str, ...], int] = {}
-    laws: list[CountLaw] = []
-    index = np.empty(n_rows, dtype=np.int64)
+    first_rows: dict[tuple[str, ...], int] = {}
     for row, cells in enumerate(entries.cells):
-        if cells not in where:
-            where[cells] = len(laws)
-            laws.append(_law_of(entries, row, cells))
-        index[row] = where[cells]
-    return RowCounts(tuple(laws), index)
+        first_rows.setdefault(cells, row)
+    laws = tuple(_law_of(entries, row, cells) for cells, row in first_rows.items())
+    position = {cells: at for at, cells in enumerate(first_rows)}
+    return RowCounts(laws, np.array([position[cells] for cells in entries.cells], np.int64))
 
 
 def _law_of(entries: _Entries, row: int, cells: tuple[str, ...]) -> CountLaw:
@@ -252,5 +248,5 @@ def _whole(cell: str) -> int | None:
     """Return the whole number in a cell, exactly; None if there is none."""
     if re.fullmatch(r"[-+]?[0-9]{1,30}", cell):
         return int(cell)
-    found = number(cell)
-    return int(found) if found is not None and abs(found) < 2**63 and found % 1 == 0 else None
+    value = number(cell)
+    return int(value) if value is not None and abs(value) < 2**63 and value % 1 == 0 else None
