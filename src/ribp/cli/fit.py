@@ -60,7 +60,7 @@ def fit(
 
 def resume(
     run: options.Run,
-    draws: Annotated[int | None, typer.Option(min=1, help="More draws than first asked.")] = None,
+    draws: Annotated[int | None, typer.Option(min=1, help="More draws than at first.")] = None,
     json: options.Json = False,
 ) -> None:
     """Go on with a run that was stopped, or make it longer."""

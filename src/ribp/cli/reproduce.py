@@ -36,6 +36,7 @@ def reproduce(
 ) -> None:
     """Run the experiments behind the evaluation pages again (from the source tree)."""
     from ribp import checks
+    from ribp.errors import InputError
 
     registry = _registry()
     experiments = registry.EXPERIMENTS
@@ -48,11 +49,15 @@ def reproduce(
     lines = []
     for at, one in enumerate(chosen, start=1):
         needs = experiments[one].needs
-        missing = _first_missing(needs, folder)
+        missing = [file for file in needs if folder is None or not (folder / file).is_file()]
         if missing and name != _ALL:
-            raise _no_data(needs, folder, missing)
+            raise InputError(
+                "--data", f"must be a folder with {', '.join(needs)}",
+                f"{folder or 'nothing'} without {missing[0]}",
+                f"Name the folder with --data or {_DATA}; docs/datasets.md says what they are.",
+            )  # fmt: skip
         if missing:
-            lines.append(f"{one:16} {'skipped':>7}  no {missing}: use --data or {_DATA}")
+            lines.append(f"{one:16} {'skipped':>7}  no {missing[0]}: use --data or {_DATA}")
             say(lines[-1])
             continue
         say(f"[{at}/{len(chosen)}] {one}: {experiments[one].title}")
@@ -81,22 +86,6 @@ def _run(registry: Any, name: str, arguments: list[str], out: Path) -> str:
     minutes = (time.perf_counter() - began) / 60
     written = ", ".join(sorted(path.name for path in out.iterdir()))
     return f"{name:16} {minutes:7.1f}  {out}: {written}"
-
-
-def _first_missing(needs: tuple[str, ...], folder: Path | None) -> str | None:
-    """Return the first data file that is not in a folder; None if all are there."""
-    return next((n for n in needs if folder is None or not (folder / n).is_file()), None)
-
-
-def _no_data(needs: tuple[str, ...], folder: Path | None, missing: str) -> Exception:
-    from ribp.errors import InputError
-
-    return InputError(
-        "--data",
-        f"must be a folder with {', '.join(needs)}",
-        f"{folder or 'nothing'} without {missing}",
-        f"Name the folder with --data or {_DATA}; docs/datasets.md says what they are.",
-    )
 
 
 def _registry() -> Any:

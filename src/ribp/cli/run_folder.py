@@ -126,7 +126,7 @@ class RunFolder:
                 self.path, "is not a run of ribp", "Name the folder given to ribp fit --out."
             )
         if not all(isinstance(config.get(key), dict) for key in ("source", "estimator")):
-            raise StorageError(path, "lacks what was asked", "Fit again into a new folder.")
+            raise StorageError(path, "lacks its settings", "Fit again into a new folder.")
         try:
             checks.seeds("seed", config["source"].get("seed", 0))
         except InputError as error:

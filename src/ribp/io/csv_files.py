@@ -113,7 +113,7 @@ class _Table:
             raise StorageError(
                 self.path, "has a header but no rows of data", "Name a file with data."
             )
-        values = np.array(self.numbers, dtype=np.float64).reshape(n_rows, len(self.data))
+        values = np.asarray(self.numbers, dtype=np.float64).reshape(n_rows, len(self.data))
         lines = np.frombuffer(self.lines, dtype=np.int64)
         file = DataFile(self.path, "csv", values, lines=lines)
         if self.names is None:

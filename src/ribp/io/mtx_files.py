@@ -124,7 +124,7 @@ def _numbers(
             if not (1 <= at <= size and at.is_integer()):
                 raise _wrong(path, number, "names a place outside the matrix", line)
         numbers.extend(entry)
-    return np.array(numbers, dtype=np.float64).reshape(-1, width)
+    return np.asarray(numbers, dtype=np.float64).reshape(-1, width)
 
 
 def _wrong(path: Path, number: int, problem: str, line: bytes) -> StorageError:

@@ -1,7 +1,7 @@
 """Writing tables for users: CSV, NPY, NPZ or Parquet, as the end of the name tells.
 
 A file is written under another name in the same folder, forced to the disk, and renamed: a path
-holds a whole table or what it held before. Doubles are written so that they read back the same;
+has a whole table or what it had before. Doubles are written so that they read back the same;
 missing entries are empty cells in CSV and null in Parquet. CSV and Parquet carry names, with those
 of the rows in a first column `id`; NPY and NPZ carry numbers only, a sparse matrix in NPZ as
 SciPy saves it.
@@ -45,7 +45,7 @@ def write_table(
     values
         Real numbers of shape (rows, dims), an array or a SciPy sparse matrix; NaN means missing.
     dim_names
-        The names of the columns, all different; x1, x2, ... unless given.
+        The names of the columns, all different; x1, x2, ... if None.
     row_names
         The names of the rows.
     overwrite

@@ -47,23 +47,23 @@ def held_out(fit: Fit) -> Html:
 def hidden_scores(fit: Fit) -> tuple[Score, Score | None]:
     """Return the score of the fit, and that of a model that knows the columns only."""
     assert fit.hidden is not None
-    found = score(fit.result.held_out_log_density(*fit.hidden))
+    fitted = score(fit.result.held_out_log_density(*fit.hidden))
     if fit.data is None:
-        return found, None
+        return fitted, None
     values, hidden = fit.hidden
-    alone = fit.result.model.likelihood.column_log_density(fit.data, values)
-    return found, score(alone[hidden])
+    by_column = fit.result.model.likelihood.column_log_density(fit.data, values)
+    return fitted, score(by_column[hidden])
 
 
 def _hidden_words(fit: Fit) -> list[str | None]:
-    found, columns = hidden_scores(fit)
-    said = (
-        f"{found.entries:,} entries were hidden from the fit. Their mean log density is"
-        f" {found.mean:.3f} (standard error {found.standard_error:.3f})."
+    fitted, columns = hidden_scores(fit)
+    text = (
+        f"{fitted.entries:,} entries were hidden from the fit. Their mean log density is"
+        f" {fitted.mean:.3f} (standard error {fitted.standard_error:.3f})."
     )
     if columns is None:
-        return [paragraph(said)]
-    gain = found.mean - columns.mean
+        return [paragraph(text)]
+    gain = fitted.mean - columns.mean
     times = f"{math.exp(min(abs(gain), 50.0)):.3g}"
     beside = (
         f"A model that knows only the mean and spread of each column has {columns.mean:.3f}: "
@@ -73,7 +73,7 @@ def _hidden_words(fit: Fit) -> list[str | None]:
             else f"the features make a hidden number {times} times less likely. They do not help."
         )
     )
-    return [paragraph(said), paragraph(beside)]
+    return [paragraph(text), paragraph(beside)]
 
 
 def _comparison(models: dict[str, dict[str, Any]]) -> list[str | None]:

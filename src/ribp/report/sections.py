@@ -59,7 +59,7 @@ def _key_numbers(fit: Fit) -> Iterator[tuple[str, str]]:
         yield f"{hidden_scores(fit)[0].mean:.3f}", "mean log density of hidden entries"
 
 
-# What was asked
+# Data and settings
 
 
 def settings_table(fit: Fit) -> Html:
@@ -75,7 +75,7 @@ def settings_table(fit: Fit) -> Html:
         (
             "Length",
             f"{result.n_chains} chains, {settings['n_warmup']} sweeps thrown away and"
-            f" {result.n_draws} kept in each",
+            f" {result.n_draws} stored in each",
         ),
     ]
     if fit.hidden is not None:
@@ -150,12 +150,12 @@ def _axis(names: list[str] | None) -> Any:
 
 def _feature_table(fit: Fit) -> Html:
     result, at = fit.result, places(fit.result)
-    found = fit.summary.features
+    summaries = fit.summary.features
     examples = _examples(fit) if fit.show_rows else None
     head = ["feature", "rows that have it", "recognised in draws", "in chains"]
     rows = []
     for number, place in enumerate(at.tolist()[:_MOST_ROWS]):
-        each = found[place] if place < len(found) else None
+        each = summaries[place] if place < len(summaries) else None
         line = [str(number), percent(each.rows if each else 0.0)]
         line += (
             [percent(each.stability), f"{each.chains} of {len(result.alignment.chains)}"]
@@ -217,7 +217,7 @@ def rebuilt(fit: Fit) -> Html | None:
 
 def counts(fit: Fit) -> Html:
     """Return how many features rows have, beside what was said beforehand."""
-    said = (
+    text = (
         "How many features rows were found to have, beside what was said beforehand. Where the two"
         " differ much, the law does not suit the data."
         if fit.result.settings["laws"]
@@ -226,7 +226,7 @@ def counts(fit: Fit) -> Html:
     return section(
         "counts",
         "How many features rows have",
-        paragraph(said),
+        paragraph(text),
         picture(plots.counts(fit.result), "How many features rows have, before and after."),
     )
 

@@ -31,15 +31,15 @@ _MARKS = {"good": "✓", "careful": "?", "bad": "✗"}
 
 def answer(question: str, part: Part) -> Html:
     """Return a question, its answer and the first reasons."""
-    said = [words.in_words(reason.text) for reason in part.reasons[:_REASONS]]
-    left = len(part.reasons) - len(said)
+    texts = [words.in_words(reason.text) for reason in part.reasons[:_REASONS]]
+    left = len(part.reasons) - len(texts)
     more = [f"and {left} more under Warnings"] if left else []
     inside = tag(
         "div",
         tag("b", question),
         " ",
         part.headline,
-        bullets([*said, *more]) if said else None,
+        bullets([*texts, *more]) if texts else None,
     )
     mark = tag("span", _MARKS[part.level], class_="mark", title=part.level)
     return tag("div", mark, inside, class_=f"answer {part.level}")
@@ -47,7 +47,6 @@ def answer(question: str, part: Part) -> Html:
 
 def convergence(fit: Fit) -> Html:
     """Return whether chains agree, with the numbers that say so."""
-    result, found = fit.result, fit.summary
     rows = [
         (
             words.QUANTITIES.get(name, name.replace("_", " ")),
@@ -56,7 +55,7 @@ def convergence(fit: Fit) -> Html:
             f"{each.r_hat:.3f}",
             f"{min(each.ess_bulk, each.ess_tail):,.0f}",
         )
-        for name, each in found.diagnostics.items()
+        for name, each in fit.summary.diagnostics.items()
     ]
     head = ("quantity", "mean", "spread", "R-hat", "independent draws")
     return section(
@@ -71,7 +70,7 @@ def convergence(fit: Fit) -> Html:
         note(f"and {len(rows) - _MOST_ROWS} more") if len(rows) > _MOST_ROWS else None,
         _about_modes(fit),
         picture(
-            plots.traces(result),
+            plots.traces(fit.result),
             "What each chain did, draw by draw: lines that mix mean agreement.",
         ),
         folded(
@@ -80,7 +79,7 @@ def convergence(fit: Fit) -> Html:
                 "All draws of all chains are ranked together. If chains agree, each has its share"
                 " of low, middle and high ranks, and its bars stay near the grey band."
             ),
-            picture(plots.ranks(result), "Ranks of the draws of each chain."),
+            picture(plots.ranks(fit.result), "Ranks of the draws of each chain."),
         ),
     )
 
@@ -111,26 +110,26 @@ def _about_modes(fit: Fit) -> Html:
 
 def fits(fit: Fit) -> Html:
     """Return the checks of the model, with their numbers."""
-    found, title = fit.result.judgement, "Does the model fit?"
-    if found is None or not found.checks:
-        why = "The data were not there." if found is None else "There were not enough draws."
+    judgement, title = fit.result.judgement, "Does the model fit?"
+    if judgement is None or not judgement.checks:
+        why = "The data were not there." if judgement is None else "There were not enough draws."
         return section("fits", title, paragraph("This was not checked. " + why))
     names = dim_names(fit.result)
     rows = [
         (name, _culprit(name, one.worst, names), rounded(one.size), rounded(NOISE[name]),
          f"{one.p_value:.2g}")
-        for name, one in found.checks.items()
+        for name, one in judgement.checks.items()
     ]  # fmt: skip
     return section(
         "fits",
         title,
         paragraph(
             "What the features leave over should be noise. Each check looks for another way in"
-            f" which it is not, in {found.draws} draws and {found.rows:,} rows. p-values are"
-            " corrected for the number of checks, columns and features: one below 0.05 is a sign"
+            f" which it is not, in {judgement.draws} draws and {judgement.rows:,} rows."
+            " p-values are corrected for the number of checks, columns and features: one below 0.05 is a sign"
             " that the model does not fit, one below 0.001 is sure."
         ),
-        picture(plots.predictive_checks(found.checks), "The p-value of each check."),
+        picture(plots.predictive_checks(judgement.checks), "The p-value of each check."),
         folded(
             "The numbers",
             table(("check", "worst", "size", "in noise", "p-value"), rows, texts=(0, 1)),
