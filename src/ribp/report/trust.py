@@ -126,8 +126,8 @@ def fits(fit: Fit) -> Html:
         paragraph(
             "What the features leave over should be noise. Each check looks for another way in"
             f" which it is not, in {judgement.draws} draws and {judgement.rows:,} rows."
-            " p-values are corrected for the number of checks, columns and features: one below 0.05 is a sign"
-            " that the model does not fit, one below 0.001 is sure."
+            " p-values are corrected for the number of checks, columns and features: one below 0.05"
+            " is a sign that the model does not fit, one below 0.001 is sure."
         ),
         picture(plots.predictive_checks(judgement.checks), "The p-value of each check."),
         folded(
