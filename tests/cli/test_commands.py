@@ -1,5 +1,6 @@
 """The commands as a person types them: what they print, write and refuse, and with which code."""
 
+import inspect
 import io
 import json
 import shutil
@@ -303,6 +304,33 @@ def test_ctrl_c(ribp, table, tmp_path, monkeypatch):
     code, _, err = ribp("fit", table, "--out", tmp_path / "run", *QUICK)
     assert code == 130
     assert "ribp resume" in err
+
+
+def test_nothing_stands_between_a_command_and_the_fit(ribp, table, tmp_path, monkeypatch):
+    from ribp.estimators import RestrictedIBP
+
+    names = []
+
+    def stopped(*_, **__):
+        frames = inspect.stack()[1:]
+        names.extend(frame.function for frame in frames if "/ribp/cli/" in frame.filename)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RestrictedIBP, "fit_store", stopped)
+    ribp("fit", table, "--out", tmp_path / "run", *QUICK)
+    assert names == ["fit", "main"]
+    names.clear()
+    ribp("resume", tmp_path / "run")  # which has no checkpoint yet
+    assert names == ["resume", "main"]
+
+
+def test_resume_before_the_first_checkpoint(ribp, run):
+    (run / "result.nc").unlink()
+    shutil.rmtree(run / "checkpoints")
+    code, out, _ = ribp("resume", run, "--draws", "25", "--json")
+    assert code == 0
+    assert json.loads(out)["settings"]["n_draws"] == 25
+    assert (run / "checkpoints" / "settings.json").exists()
 
 
 def test_ctrl_c_after_some_draws(ribp, run, monkeypatch):

@@ -98,6 +98,7 @@ def test_text_is_not_read_in_parts(tmp_path, ribp):
     )
     assert code == 1
     assert ".parquet" in err
+    assert not (tmp_path / "run").exists()
 
 
 def test_sizes(tmp_path, monkeypatch):
