@@ -242,9 +242,7 @@ COUNT_CELLS = st.none() | st.sampled_from(
 @settings(max_examples=400)
 def test_any_option(option, columns, n_rows):
     k, lo, hi = (list(column) for column in zip(*columns, strict=True))
-    file = DataFile(
-        Path("d.csv"), "npy", np.zeros((len(k), 1)), ["z"], None, {"k": k, "lo": lo, "hi": hi}
-    )
+    file = DataFile(Path("d.csv"), np.zeros((len(k), 1)), ["z"], None, {"k": k, "lo": lo, "hi": hi})
     with suppress(*EXPECTED):
         count_columns(option)
     with suppress(*EXPECTED):

@@ -36,7 +36,6 @@ def test_parquet(tmp_path):
     assert file.dim_names == ["a", "b", "c", "none"]
     assert file.row_names == ["x", "y"]
     assert file.columns == {"k": ["3", None], "law": ["exactly(3)", None]}
-    assert file.kind == "parquet"
     assert file.place(1) == "row 2"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -38,8 +39,6 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Find the features of the rows of a file."""
-    import secrets
-
     from ribp.cli import run_steps
 
     seed = secrets.randbits(32) if seed is None else seed
@@ -50,9 +49,8 @@ def fit(
     arguments = options.estimator_arguments(method, max_features, background, chains, warmup, draws)
     arguments |= {"likelihood": likelihood, "random_state": seed}
     run = run_steps.begin(out, source, arguments, overwrite)
-    run.model.set_params(
-        checkpoint=str(run.folder.checkpoints), progress=options.show_progress(json)
-    )
+    progress = options.show_progress(json)
+    run.model.set_params(checkpoint=str(run.folder.checkpoints), progress=progress)
     with run_steps.logged(run.folder), run_steps.opened(run) as rows:
         run.model.fit_store(*rows)
     run_steps.finish(run, json)
@@ -69,11 +67,8 @@ def resume(
     from ribp.running.checkpoint import Checkpoint
 
     begun = run_steps.read_again(run)
-    checkpoints, model, progress = (
-        begun.folder.checkpoints,
-        begun.model,
-        options.show_progress(json),
-    )
+    checkpoints, model = begun.folder.checkpoints, begun.model
+    progress = options.show_progress(json)
     with run_steps.logged(begun.folder), run_steps.opened(begun) as rows:
         if Checkpoint(checkpoints).exists():
             result = fitting.resume(checkpoints, rows.store, n_draws=draws, progress=progress)

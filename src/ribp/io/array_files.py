@@ -23,7 +23,7 @@ _SPARSE_NPZ = {"format", "shape", "data"}
 
 def read_npy(path: Path) -> DataFile:
     """Return the array in a `.npy` file."""
-    return DataFile(path, "npy", _numbers(path, load_npy(path)))
+    return DataFile(path, _numbers(path, load_npy(path)))
 
 
 def load_npy(path: Path) -> Any:
@@ -38,13 +38,13 @@ def read_npz(path: Path) -> DataFile:
         names = list(file.files)
         check_bytes(path, sum(member.file_size for member in file.zip.infolist()))
         if set(names) >= _SPARSE_NPZ:
-            return DataFile(path, "npz", _sparse(path, {name: file[name] for name in names}))
+            return DataFile(path, _sparse(path, {name: file[name] for name in names}))
         if len(names) != 1:
             content = f"several arrays: {listed(names)}" if names else "no array"
             raise StorageError(
                 path, f"holds {content}", "Save the one matrix of data alone, with numpy.save."
             )
-        return DataFile(path, "npz", _numbers(path, file[names[0]]))
+        return DataFile(path, _numbers(path, file[names[0]]))
 
 
 def _sparse(path: Path, parts: dict[str, Any]) -> Any:

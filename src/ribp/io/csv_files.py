@@ -115,7 +115,7 @@ class _Table:
             )
         values = np.asarray(self.numbers, dtype=np.float64).reshape(n_rows, len(self.data))
         lines = np.frombuffer(self.lines, dtype=np.int64)
-        file = DataFile(self.path, "csv", values, lines=lines)
+        file = DataFile(self.path, values, lines=lines)
         if self.names is None:
             return file
         names = self.names

@@ -29,8 +29,6 @@ class DataFile(NamedTuple):
 
     path: Path
     """Where it was read from."""
-    kind: str
-    """csv, npy, npz, mtx or parquet."""
     values: FloatArray
     """Shape (rows, dims); NaN means missing."""
     dim_names: list[str] | None = None

@@ -58,7 +58,7 @@ def read_mtx(path: Path) -> DataFile:
         off = rows != dims
         sign = -1 if symmetry == "skew-symmetric" else 1
         np.add.at(values, (dims[off], rows[off]), sign * numbers[off])
-    return DataFile(path, "mtx", values)
+    return DataFile(path, values)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

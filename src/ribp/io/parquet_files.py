@@ -58,7 +58,7 @@ def read_parquet(path: Path, exclude: Sequence[str] = ()) -> DataFile:
     """Return the table in a Parquet file; columns named in `exclude` are set aside."""
     description, numbers = _run_child(path, exclude, None)
     values = np.frombuffer(bytearray(numbers)).reshape(description.pop("shape"))
-    return DataFile(path, "parquet", values, **description)
+    return DataFile(path, values, **description)
 
 
 def copy_parquet(path: Path, exclude: Sequence[str], target: Path) -> DataFile:
@@ -68,7 +68,7 @@ def copy_parquet(path: Path, exclude: Sequence[str], target: Path) -> DataFile:
     """
     description, _ = _run_child(path, exclude, target)
     n_dims = description.pop("shape")[1]
-    return DataFile(path, "parquet", np.empty((0, n_dims)), **description)
+    return DataFile(path, np.empty((0, n_dims)), **description)
 
 
 def _run_child(
