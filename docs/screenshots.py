@@ -90,7 +90,7 @@ def main() -> None:
     if chromium() is None:
         sys.exit("chromium is not installed: apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder:
-        demo.run(Path(folder))
+        demo.demo(Path(folder))
         for name, (width, height) in SIZES.items():
             target = PICTURES / f"{name}.png"
             found = visit(Path(folder) / "report.html", width, height, target)

@@ -1,5 +1,6 @@
 """The commands as a person types them: what they print, write and refuse, and with which code."""
 
+import inspect
 import io
 import json
 import shutil
@@ -182,7 +183,7 @@ def test_compare_a_run_and_report_it(ribp, made, tmp_path):
     shutil.copytree(made, run)
     code, out, _ = ribp("compare", run)
     assert code == 0
-    shown, _, advice = out.partition("Kept in")
+    shown, _, advice = out.partition("Stored in")
     assert f"ribp report {run}" in advice
     assert "unrestricted" in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -294,15 +295,42 @@ def test_bad_tables(ribp, tmp_path, content, says):
 
 
 def test_ctrl_c(ribp, table, tmp_path, monkeypatch):
-    from ribp.cli import fit as command
+    from ribp import fitting
 
     def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.estimators.RestrictedIBP, "fit_prepared", pressed)
+    monkeypatch.setattr(fitting, "run", pressed)
     code, _, err = ribp("fit", table, "--out", tmp_path / "run", *QUICK)
     assert code == 130
     assert "ribp resume" in err
+
+
+def test_nothing_stands_between_a_command_and_the_fit(ribp, table, tmp_path, monkeypatch):
+    from ribp import fitting
+
+    names = []
+
+    def stopped(*_, **__):
+        frames = inspect.stack()[1:]
+        names.extend(frame.function for frame in frames if "/ribp/cli/" in frame.filename)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "run", stopped)
+    ribp("fit", table, "--out", tmp_path / "run", *QUICK)
+    assert names == ["fit", "main"]
+    names.clear()
+    ribp("resume", tmp_path / "run")  # which has no checkpoint yet
+    assert names == ["resume", "main"]
+
+
+def test_resume_before_the_first_checkpoint(ribp, run):
+    (run / "result.nc").unlink()
+    shutil.rmtree(run / "checkpoints")
+    code, out, _ = ribp("resume", run, "--draws", "25", "--json")
+    assert code == 0
+    assert json.loads(out)["settings"]["n_draws"] == 25
+    assert (run / "checkpoints" / "settings.json").exists()
 
 
 def test_ctrl_c_after_some_draws(ribp, run, monkeypatch):

@@ -21,9 +21,9 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
 
 
 def test_table_and_report(tmp_path, monkeypatch, capsys):
-    short = demo._OPTIONS | {"n_chains": 1, "n_warmup": 10, "n_draws": 10}
+    short = demo._OPTIONS | {"chains": 1, "warmup": 10, "draws": 10}
     monkeypatch.setattr(demo, "_OPTIONS", short)
-    demo.run(tmp_path / "here" / "demo")
+    demo.demo(tmp_path / "here" / "demo")
     out = capsys.readouterr().out
     folder = tmp_path / "here" / "demo"
     assert "What was found" in out

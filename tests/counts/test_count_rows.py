@@ -73,10 +73,10 @@ class TestStorage:
         many = as_row_counts(np.arange(10), 10)
         assert repr(many).endswith("1 x exactly(5), and 4 more laws>")
 
-    @pytest.mark.parametrize("index", [[0, 1], [[0]], [-1], [0.5], ["a"]], ids=repr)
-    def test_wrong_index(self, index):
-        with pytest.raises(InputError, match="index must"):
-            RowCounts((exactly(1),), index)
+    @pytest.mark.parametrize("law_of_row", [[0, 1], [[0]], [-1], [0.5], ["a"]], ids=repr)
+    def test_wrong_law_of_row(self, law_of_row):
+        with pytest.raises(InputError, match="law_of_row must"):
+            RowCounts((exactly(1),), law_of_row)
 
     def test_wrong_laws(self):
         with pytest.raises(InputError, match="laws must be count laws, but got 3"):

@@ -52,7 +52,6 @@ def test_text(read, text, values, dims, rows):
     assert file.values.dtype == np.float64
     assert file.dim_names == (None if dims is None else list(dims))
     assert file.row_names == rows
-    assert file.kind == "csv"
 
 
 @pytest.mark.parametrize("name", ["data.TSV", "data.txt", "my.data.csv"])

@@ -11,7 +11,8 @@ import pytest
 
 from ribp.errors import InputError, StorageError
 from ribp.io import parquet_files
-from ribp.io.formats import read_data, write_table
+from ribp.io.formats import read_data
+from ribp.io.write_files import write_table
 
 NAN = float("nan")
 
@@ -35,7 +36,6 @@ def test_parquet(tmp_path):
     assert file.dim_names == ["a", "b", "c", "none"]
     assert file.row_names == ["x", "y"]
     assert file.columns == {"k": ["3", None], "law": ["exactly(3)", None]}
-    assert file.kind == "parquet"
     assert file.place(1) == "row 2"
 
 
@@ -92,12 +92,12 @@ def test_what_is_wrong_with_parquet(tmp_path, read):
 def test_polars_that_panics(tmp_path, monkeypatch):
     (tmp_path / "data.parquet").write_bytes(b"PAR1")
 
-    def panic(file):
+    def panic(file, **_):
         raise pl.exceptions.PanicException("index out of bounds")
 
-    monkeypatch.setattr(pl, "read_parquet", panic)
+    monkeypatch.setattr(pl, "scan_parquet", panic)
     with pytest.raises(StorageError, match="is damaged: index out of bounds"):
-        parquet_files.table(tmp_path / "data.parquet", [])
+        parquet_files.write_numbers(tmp_path / "data.parquet", [], io.BytesIO(), None)
 
 
 @pytest.mark.parametrize("child", ["import os; os.abort()", "print('thread panicked')", "1 / 0"])
@@ -124,8 +124,8 @@ def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
     asked, answered = io.BytesIO(json.dumps([str(path), exclude, None]).encode()), io.BytesIO()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=asked))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=answered))
-    parquet_files.answer()
-    line, _, numbers = answered.getvalue().partition(b"\n")
+    parquet_files.run_as_child()
+    numbers, _, line = answered.getvalue().rpartition(b"\n")
     told = json.loads(line)
     if exclude == ["none"]:
         name, arguments = told["error"]
@@ -142,3 +142,18 @@ def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
         "shape": list(file.values.shape),
     }
     assert numbers == file.values.tobytes()
+
+
+def test_a_name_that_is_no_pattern(tmp_path):
+    for name in ("[ab].parquet", "*.parquet"):
+        pl.DataFrame({"id": ["x", "y"], "a": [1.5, 2.0]}).write_parquet(tmp_path / name)
+    pl.DataFrame({"b": [3.0]}).write_parquet(tmp_path / "a.parquet")
+    for name in ("[ab].parquet", "*.parquet"):
+        assert read_data(tmp_path / name).values.tolist() == [[1.5], [2.0]]
+
+
+def test_names_of_rows_must_differ_in_all_rows(tmp_path, monkeypatch):
+    path = tmp_path / "data.parquet"
+    pl.DataFrame({"id": ["x", "y", "x"], "a": [1, 2, 3]}).write_parquet(path)
+    with pytest.raises(StorageError, match="has String in column 'id'"):
+        parquet_files.write_numbers(path, [], io.BytesIO(), 2)

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse
 
 from ribp.errors import InputError, StorageError
-from ribp.io.formats import read_data, write_table
+from ribp.io.formats import read_data
+from ribp.io.write_files import write_table
 
 NAN = float("nan")
 MATRIX = np.array([[1.0, 0.0, NAN], [0.0, -2.5, 3.0]])

@@ -30,7 +30,7 @@ def _pictures_are_not_drawn(request, monkeypatch):
         assert np.ravel(axes)[0].figure is not None
         return tag("figure", tag("img", src="data:image/png;base64,AA==", alt=alt))
 
-    for module in ("sections", "trust"):
+    for module in ("hidden_entries", "sections", "trust"):
         monkeypatch.setattr(f"ribp.report.{module}.picture", stand_in)
 
 

@@ -31,16 +31,16 @@ def result(run):
     return package.load(run / "result.nc").result_
 
 
-def test_parquet_is_written_out_part_by_part(files, monkeypatch):
-    monkeypatch.setattr(parquet_files, "_PART", 128)
-    told = parquet_files._spooled(files / "x.parquet", ["k"], files / "copy.npy")
+def test_parquet_is_copied_part_by_part(files):
+    with (files / "copy.npy").open("wb") as copy:
+        told = parquet_files.write_numbers(files / "x.parquet", ["k"], copy, 128)
     np.testing.assert_array_equal(np.load(files / "copy.npy"), np.load(files / "x.npy"))
     assert told["shape"] == (700, 4)
     assert told["dim_names"] == ["m0", "m1", "m2", "m3"]
     assert [int(k) for k in told["columns"]["k"]] == np.load(files / "counts.npy").tolist()
     (files / "x.parquet").write_bytes((files / "x.parquet").read_bytes()[:-200])
     with pytest.raises(StorageError, match=r"x\.parquet"):
-        parquet_files.spool_parquet(files / "x.parquet", [], files / "copy.npy")
+        parquet_files.copy_parquet(files / "x.parquet", [], files / "copy.npy")
 
 
 @pytest.mark.jit
@@ -98,6 +98,7 @@ def test_text_is_not_read_in_parts(tmp_path, ribp):
     )
     assert code == 1
     assert ".parquet" in err
+    assert not (tmp_path / "run").exists()
 
 
 def test_sizes(tmp_path, monkeypatch):

@@ -11,46 +11,41 @@ A note is found if the feature matched to it has the note's rows: F1 of at least
 
 from __future__ import annotations
 
+import io
 import time
 import warnings
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from ribp.cli import fit as commands
-from ribp.cli.compare import compare_run
-from ribp.cli.read_run import fitted
-from ribp.cli.report import write
-from ribp.cli.run_folder import RunFolder
+from ribp.cli.fit import fit
+from ribp.cli.report import write_page
 from ribp.cli.show import say
-from ribp.datasets import load_chords, scaled
-from ribp.datasets.chords import Chords
-from ribp.io.write_files import write_table
-from ribp.testing.recovery import f1, feature_f1
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ribp.datasets.chords import Chords
+
+__all__ = ["demo"]
 
 _FOUND = 0.95
-_ROOM = 24
-_OPTIONS = {
-    "method": "gibbs",
-    "max_features": _ROOM,
-    "likelihood": "gaussian",
-    "background": "auto",
-    "n_chains": 4,
-    "n_warmup": 200,
-    "n_draws": 400,
-}
-_SEED = 1
-_HIDDEN = 0.01
+_MAX_FEATURES = 24
+_OPTIONS: dict[str, Any] = {"chains": 4, "warmup": 200, "draws": 400, "holdout": 0.01, "seed": 1}
 
 
-def run(out: Path) -> None:
-    """Fit the chords in the folder `out`, print a table and write a report."""
-    console, chords = Console(), load_chords()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for all that is made.")] = Path("ribp-demo"),
+) -> None:
+    """Find the notes of 232 piano chords, beside other models, and make a report."""
+    from rich.console import Console
+
+    from ribp.cli.run_folder import RunFolder
+    from ribp.datasets import load_chords
+
+    console, chords, run = Console(), load_chords(), out / "run"
     console.print(
         "\n232 spectra of a piano: 220 chords of three notes and 12 single notes.\nWhich notes are"
         " there, and which sound in which chord? Known is only how many sound at once.\n"
@@ -58,23 +53,29 @@ def run(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     _write_data(chords, out / "chords.csv")
     began = time.perf_counter()
-    commands.fit(
-        out / "chords.csv", out / "run", counts="column:notes", options=_OPTIONS, holdout=_HIDDEN,
-        seed=_SEED, overwrite=True, as_json=False, show=False,
-    )  # fmt: skip
+    with redirect_stdout(io.StringIO()):  # the summary is in the report
+        fit(
+            out / "chords.csv", run, counts="column:notes", max_features=str(_MAX_FEATURES),
+            overwrite=True, **_OPTIONS,
+        )  # fmt: skip
     seconds = time.perf_counter() - began
     console.print("Restricted buffet: done. The unrestricted one and NMF follow.")
-    models = _compared(chords, out / "run", seconds)
-    RunFolder(out / "run").write_comparison(models)
-    write(out / "run", out / "report.html")
+    models = _compared(chords, run, seconds)
+    RunFolder(run).write_comparison(models)
+    write_page(run, out / "report.html")
     console.print(_table(models))
     console.print(_words(models))
     say(f"\nReport, to be opened in a browser: {out / 'report.html'}")
-    say(f"All draws: {out / 'run'}; look at them with: ribp summary {out / 'run'}\n")
+    say(f"All draws: {run}; look at them with: ribp summary {run}\n")
 
 
 def _write_data(chords: Chords, path: Path) -> None:
     """Write spectra and numbers of notes as a user would bring them."""
+    import numpy as np
+
+    from ribp.datasets import scaled
+    from ribp.io.write_files import write_table
+
     names = [
         "-".join(name for name, on in zip(chords.note_names, row, strict=True) if on)
         for row in chords.notes
@@ -84,16 +85,19 @@ def _write_data(chords: Chords, path: Path) -> None:
     write_table(path, values, dim_names=columns, row_names=names, overwrite=True)
 
 
-def _compared(chords: Chords, folder: Path, seconds: float) -> dict[str, dict[str, Any]]:
-    """Return what each model found, and how it did on hidden entries."""
-    scores, buffet = compare_run(folder, progress=True)
+def _compared(chords: Chords, run: Path, seconds: float) -> dict[str, dict[str, Any]]:
+    """Return the scores of each model on notes and on hidden entries."""
+    from ribp.cli.model_scores import compare_run
+    from ribp.cli.run_folder import RunFolder
+
+    scores, buffet = compare_run(run, announce=True)
+    probs = RunFolder(run).model().row_probs_
+    restricted = scores["restricted"] | {"seconds": seconds} | _recovered(probs > 0.5, chords)
     models: dict[str, dict[str, Any]] = {
-        "restricted buffet": scores["restricted"]
-        | {"seconds": seconds}
-        | _recovered(fitted(folder).row_probs_ > 0.5, chords),
+        "restricted buffet": restricted,
         "unrestricted buffet": scores["unrestricted"] | _recovered(buffet.row_probs_ > 0.5, chords),
     }
-    for features in (len(chords.note_names), _ROOM):
+    for features in (len(chords.note_names), _MAX_FEATURES):
         began = time.perf_counter()
         rows = _nmf(chords, features)
         models[f"NMF, told {features} features"] = {
@@ -106,22 +110,30 @@ def _compared(chords: Chords, folder: Path, seconds: float) -> dict[str, dict[st
 
 def _nmf(chords: Chords, features: int) -> Any:
     """Return the k largest activations of every row, as 0 and 1."""
+    import numpy as np
     from sklearn.decomposition import NMF
+
+    from ribp.datasets import scaled
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it may want more iterations
-        model = NMF(features, init="nndsvda", max_iter=3000, random_state=_SEED)
+        model = NMF(features, init="nndsvda", max_iter=3000, random_state=_OPTIONS["seed"])
         activations = model.fit_transform(scaled(chords.spectra))
     ranks = np.argsort(np.argsort(-activations, axis=1, kind="stable"), axis=1)
     return ranks < chords.counts[:, None]
 
 
 def _recovered(rows: Any, chords: Chords) -> dict[str, float]:
-    found = int((feature_f1(rows, chords.notes) >= _FOUND).sum())
-    return {"found": found, "f1": f1(rows, chords.notes)}
+    """Return how many notes were found, and F1 of all entries."""
+    from ribp.testing.recovery import f1, feature_f1
+
+    n_notes = int((feature_f1(rows, chords.notes) >= _FOUND).sum())
+    return {"found": n_notes, "f1": f1(rows, chords.notes)}
 
 
 def _table(models: dict[str, dict[str, Any]]) -> Table:
+    from rich.table import Table
+
     table = Table(title="What was found")
     for name in ("model", "notes found", "F1", "features", "log density of hidden", "seconds"):
         table.add_column(name, justify="left" if name == "model" else "right")
@@ -149,7 +161,7 @@ def _words(models: dict[str, dict[str, Any]]) -> str:
         if ours["f1"] > free["f1"]
         else "Here the counts were not needed to find the answer.",
         f"NMF finds {told['found']} if it is told that there are twelve, and {roomy['found']} if it"
-        f" is given room for {_ROOM}, as the restricted buffet was.",
+        f" is given room for {_MAX_FEATURES}, as the restricted buffet was.",
         "F1: share of right entries among the notes of chords. A higher log density is better.",
     ]
     return "\n".join(said)

@@ -6,17 +6,14 @@ import re
 import shlex
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ribp.cli.options import background_words
-from ribp.cli.read_run import fitted
-from ribp.cli.run_folder import RunFolder
+import typer
+
+from ribp.cli import options
 from ribp.cli.show import print_json, say
-from ribp.errors import FitWarning, InputError, StorageError
-from ribp.likelihoods.data import Data
-from ribp.report import Fit, write_report
 
-__all__ = ["report", "write"]
+__all__ = ["report", "write_page"]
 
 _OPTIONS = {
     "method": "--method",
@@ -29,42 +26,57 @@ _OPTIONS = {
 
 
 def report(
-    run: Path,
-    out: Path | None,
-    *,
-    show_rows: bool,
-    shape: str | None,
-    overwrite: bool,
-    as_json: bool,
+    run: options.Run,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write; report.html in the run if left out.")
+    ] = None,
+    no_data: Annotated[
+        bool, typer.Option("--no-data", help="Leave names and numbers of rows out of the page.")
+    ] = False,
+    shape: Annotated[
+        str | None, typer.Option(help="HEIGHTxWIDTH, where a row of the data is an image.")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
 ) -> None:
-    """Write the page of a run and say where it is."""
-    target = RunFolder(run).path / "report.html" if out is None else out
+    """Make one HTML page that shows what a run found, and whether to trust it."""
+    from ribp.errors import StorageError
+
     if out is not None and out.exists() and not overwrite:
         raise StorageError(out, "is there already", "Add --overwrite to replace it.")
-    trouble = write(run, target, show_rows=show_rows, shape=shape)
-    if as_json:
-        print_json({"run": str(run), "report": str(target), "warnings": trouble})
+    target = run / "report.html" if out is None else out
+    problems = write_page(run, target, show_rows=not no_data, shape=shape)
+    if json:
+        print_json({"run": str(run), "report": str(target), "warnings": problems})
         return
-    for text in trouble:
+    for text in problems:
         say(f"Left out: {text}")
     say(f"Report: {target}")
 
 
-def write(
+def write_page(
     run: Path, target: Path, *, show_rows: bool = True, shape: str | None = None
 ) -> list[str]:
     """Write the page of a run; return what had to be left out."""
-    folder, result = RunFolder(run), fitted(run).result_
-    size = (result.settings["n_rows"], result.settings["n_dims"])
-    image = None if shape is None else _shape(shape, size[1])
-    data, trouble = _data(folder)
-    config = folder.config()
+    from ribp.cli.run_folder import RunFolder
+    from ribp.errors import FitWarning, InputError, StorageError
+    from ribp.report import Fit, write_report
+
+    folder = RunFolder(run)
+    result, config = folder.model().result_, folder.config()
+    n_rows, n_dims = result.settings["n_rows"], result.settings["n_dims"]
+    image = None if shape is None else _image_shape(shape, n_dims)
+    data, problems = None, []
+    try:
+        data = folder.table().data
+    except (StorageError, InputError, OSError) as error:
+        problems.append(f"the data themselves, since they cannot be read again ({error})")
     fit = Fit(
         result,
         Path(str(config["source"].get("path", "data"))).name,
         data,
         show_rows,
-        folder.hidden(size),
+        folder.hidden((n_rows, n_dims)),
         folder.comparison(),
         _commands(config, run),
         image,
@@ -72,21 +84,15 @@ def write(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # they are on the page
         write_report(fit, target)
-    return trouble
+    return problems
 
 
-def _data(folder: RunFolder) -> tuple[Data | None, list[str]]:
-    """Return the data of a run if they are still what they were, or why not."""
-    try:
-        return folder.source().data, []
-    except (StorageError, InputError, OSError) as error:
-        return None, [f"the data themselves, since they cannot be read again ({error})"]
+def _image_shape(text: str, n_dims: int) -> tuple[int, int]:
+    from ribp.errors import InputError
 
-
-def _shape(text: str, n_dims: int) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)x(\d+)", text.strip())
-    height, width = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not found or height * width != n_dims:
+    sizes = re.fullmatch(r"(\d+)x(\d+)", text.strip())
+    height, width = (int(sizes[1]), int(sizes[2])) if sizes else (0, 0)
+    if not sizes or height * width != n_dims:
         raise InputError(
             "--shape",
             f"must be HEIGHTxWIDTH with a product of {n_dims}, the number of columns",
@@ -98,15 +104,17 @@ def _shape(text: str, n_dims: int) -> tuple[int, int]:
 
 def _commands(config: dict[str, Any], run: Path) -> list[str]:
     """Return the command that made a run, and the one that made the page."""
-    asked, options = config["source"], config["estimator"]
-    words = ["ribp", "fit", Path(str(asked.get("path"))).name]
-    if asked.get("counts") is not None:
-        words += ["--counts", str(asked["counts"])]
+    source, arguments = config["source"], config["estimator"]
+    words = ["ribp", "fit", Path(str(source.get("path"))).name]
+    if source.get("counts") is not None:
+        words += ["--counts", str(source["counts"])]
     for name, option in _OPTIONS.items():
-        if name in options:
-            words += [option, str(options[name])]
-    words += background_words(options.get("background", "auto"))
-    if asked.get("holdout"):
-        words += ["--holdout", str(asked["holdout"])]
-    words += ["--seed", str(asked.get("seed")), "--out", run.name]
+        if name in arguments:
+            words += [option, str(arguments[name])]
+    for text in ("on", "off"):
+        if arguments.get("background") is options.BACKGROUNDS[text]:
+            words += ["--background", text]
+    if source.get("holdout"):
+        words += ["--holdout", str(source["holdout"])]
+    words += ["--seed", str(source.get("seed")), "--out", run.name]
     return [shlex.join(words), shlex.join(["ribp", "report", run.name])]

@@ -1,12 +1,12 @@
-"""A run is a folder: what was asked, checkpoints, the result, held-out entries and a log.
+"""A run is a folder: settings, checkpoints, the result, hidden entries and a log.
 
-    config.json     what was asked, and of which file
+    config.json     the settings of the fit, and its file
     holdout.npz     entries that were hidden from the fit, if any
     checkpoints/    where chains are
     result.nc       the result, once there is one
     compare.json    how other models did on the hidden entries, after ribp compare RUN
     report.html     a page that shows it all, after ribp report
-    log.txt         what was said, with times
+    log.txt         what was done, with times
 
 A folder that is not a run is never written to, and a run only with --overwrite.
 """
@@ -14,6 +14,8 @@ A folder that is not a run is never written to, and a run only with --overwrite.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,27 +26,27 @@ from ribp import checks
 from ribp.checks import FloatArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
+from ribp.estimators import load
 from ribp.files import read_arrays, read_described, write_atomically, write_described
-from ribp.io.count_options import count_columns, counts_from
-from ribp.io.formats import read_data
+from ribp.io.count_options import read_with_counts
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.validation import as_data
 from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 
-__all__ = ["RunFolder", "Source", "read_source"]
+__all__ = ["InputTable", "RunFolder", "read_table"]
 
 SCHEMA = 3
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"
 
 
-class Source(NamedTuple):
-    """The data of a run."""
+class InputTable(NamedTuple):
+    """The data of a run, in memory."""
 
     data: Data
-    """What the fit sees."""
-    values: Any
+    """What is fitted."""
+    values: FloatArray
     """All entries, also those that are hidden from the fit."""
     hidden: BoolArray
     """Which entries are hidden, shape (rows, dims)."""
@@ -53,22 +55,19 @@ class Source(NamedTuple):
     dim_names: list[str] | None
 
 
-def read_source(
+def read_table(
     path: str | Path, counts: str | None, holdout: float = 0.0, seed: int = 0
-) -> Source:
-    """Read data and count laws, and hide a share of the observed entries."""
-    aside = () if counts is None else count_columns(counts)
-    file = read_data(path, exclude=aside)
-    laws = None if counts is None else counts_from(counts, file, len(file.values))
+) -> InputTable:
+    """Return the data in a file and their count laws, with a share of the entries hidden."""
+    file, laws = read_with_counts(path, counts)
     if not 0.0 <= holdout < 1.0:
         raise InputError(
             "--holdout", "must be a share from 0 up to 1", holdout, "Write for example 0.01."
         )
-    seen = ~np.isnan(file.values)
     rng = np.random.default_rng([seed, 1])
-    hidden = seen & (rng.random(seen.shape) < holdout)
+    hidden = ~np.isnan(file.values) & (rng.random(file.values.shape) < holdout)
     data = as_data(np.where(hidden, np.nan, file.values))
-    return Source(data, file.values, hidden, laws, file.row_names, file.dim_names)
+    return InputTable(data, file.values, hidden, laws, file.row_names, file.dim_names)
 
 
 class RunFolder:
@@ -95,8 +94,8 @@ class RunFolder:
             if self.path.exists() and any(self.path.iterdir()):
                 self._clear(overwrite)
             self.path.mkdir(parents=True, exist_ok=True)
-            asked = {"created": _now(), **config}
-            write_described(self.path / "config.json", _KIND, SCHEMA, asked)
+            stamped = {"created": _now(), **config}
+            write_described(self.path / "config.json", _KIND, SCHEMA, stamped)
         except OSError as error:
             raise StorageError(
                 self.path, f"cannot be written ({error.strerror})", "Choose another folder."
@@ -119,42 +118,61 @@ class RunFolder:
             (self.path / name).unlink(missing_ok=True)
 
     def config(self) -> dict[str, Any]:
-        """Return what was asked."""
+        """Return the settings of the run: `source`, its data, and `estimator`, its arguments."""
         path = self.path / "config.json"
-        found = read_described(path, _KIND, SCHEMA)
-        if found is None:
+        config = read_described(path, _KIND, SCHEMA)
+        if config is None:
             raise StorageError(
                 self.path, "is not a run of ribp", "Name the folder given to ribp fit --out."
             )
-        if not all(isinstance(found.get(key), dict) for key in ("source", "estimator")):
-            raise StorageError(path, "lacks what was asked", "Fit again into a new folder.")
+        if not all(isinstance(config.get(key), dict) for key in ("source", "estimator")):
+            raise StorageError(path, "lacks its settings", "Fit again into a new folder.")
         try:
-            checks.seeds("seed", found["source"].get("seed", 0))
+            checks.seeds("seed", config["source"].get("seed", 0))
         except InputError as error:
             raise StorageError(path, f"cannot be: {error}", "Fit again.") from None
-        return found
+        return config
 
-    def source(self) -> Source:
-        """Read the data again; they must be those that were fitted."""
-        asked = self.config()["source"]
+    @contextmanager
+    def known_settings(self) -> Iterator[None]:
+        """Raise a `StorageError` where settings of the run are missing or not known."""
         try:
-            found = read_source(asked["path"], asked["counts"], asked["holdout"], asked["seed"])
+            yield
         except (KeyError, TypeError):
             raise StorageError(
                 self.path / "config.json", "asks for settings that ribp does not know", "Fit again."
             ) from None
-        checkpoint = Checkpoint(self.checkpoints)
-        known = checkpoint.settings().get("data") if checkpoint.exists() else None
-        if known is not None and known != in_memory(found.data).look().digest:
-            raise StorageError(
-                Path(asked["path"]), f"has changed since the run in {self.path}", "Fit again."
-            )
-        return found
 
-    def write_hidden(self, source: Source) -> None:
+    def model(self) -> Any:
+        """Return the fitted estimator of the run."""
+        self.config()
+        if not self.result.exists():
+            raise StorageError(
+                self.path,
+                "has no result yet",
+                f"It was stopped before its end; go on: ribp resume {self.path}",
+            )
+        model = load(self.result)
+        if not hasattr(model, "result_"):
+            raise StorageError(self.result, "is not of this run", "Fit again.")
+        return model
+
+    def table(self) -> InputTable:
+        """Return the data, read again; they must be those that were fitted."""
+        source = self.config()["source"]
+        with self.known_settings():
+            path = Path(source["path"])
+            table = read_table(path, source["counts"], source["holdout"], source["seed"])
+        checkpoint = Checkpoint(self.checkpoints)
+        digest = checkpoint.settings().get("data") if checkpoint.exists() else None
+        if digest is not None and digest != in_memory(table.data).look().digest:
+            raise StorageError(path, f"has changed since the run in {self.path}", "Fit again.")
+        return table
+
+    def write_hidden(self, table: InputTable) -> None:
         """Write which entries are hidden, and their values."""
-        rows, columns = np.nonzero(source.hidden)
-        values = source.values[rows, columns]
+        rows, columns = np.nonzero(table.hidden)
+        values = table.values[rows, columns]
         write_atomically(
             self.path / "holdout.npz",
             lambda file: np.savez(file, rows=rows, columns=columns, values=values),
@@ -167,9 +185,9 @@ class RunFolder:
             return None
         mask, values = np.zeros(shape, bool), np.zeros(shape)
         try:
-            found = read_arrays(path)
-            mask[found["rows"], found["columns"]] = True
-            values[found["rows"], found["columns"]] = found["values"]
+            arrays = read_arrays(path)
+            mask[arrays["rows"], arrays["columns"]] = True
+            values[arrays["rows"], arrays["columns"]] = arrays["values"]
         except Exception:  # whatever is wrong with it, it is of no use
             raise StorageError(path, "is damaged", "Fit again.") from None
         return values, mask
@@ -181,10 +199,10 @@ class RunFolder:
     def comparison(self) -> dict[str, Any] | None:
         """Return how models did on the hidden entries; None if they were not compared."""
         path = self.path / "compare.json"
-        found = read_described(path, _COMPARISON, SCHEMA)
-        if found is None:
+        comparison = read_described(path, _COMPARISON, SCHEMA)
+        if comparison is None:
             return None
-        models = found.get("models")
+        models = comparison.get("models")
         if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
             raise StorageError(path, "is damaged", "Compare again: ribp compare RUN.")
         return models

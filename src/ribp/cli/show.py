@@ -6,11 +6,11 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ribp.checks import FloatArray
-from ribp.posterior.held_out import score
-from ribp.results import Result
+if TYPE_CHECKING:
+    from ribp.checks import FloatArray
+    from ribp.results import Result
 
 __all__ = ["print_json", "say", "show_summary"]
 
@@ -37,36 +37,34 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def show_summary(
-    result: Result, as_json: bool, scores: FloatArray | None = None, run: Path | None = None
-) -> None:
-    """Print the summary of a result; `scores` are log densities of held-out entries."""
-    found = result.summary()
+def show_summary(result: Result, run: Path, as_json: bool, scores: FloatArray | None) -> None:
+    """Print the summary of a run; `scores` are log densities of hidden entries."""
+    from ribp.posterior.held_out import score
+
+    summary = result.summary()
+    held_out = None if scores is None else score(scores)
     if as_json:
         print_json(
             {
-                "run": None if run is None else str(run),
+                "run": str(run),
                 "settings": result.settings,
-                "features": [feature._asdict() for feature in found.features],
-                "active_features": found.active_features,
-                "background": found.background._asdict(),
-                "diagnostics": {k: d._asdict() for k, d in found.diagnostics.items()},
-                "modes": [mode._asdict() for mode in found.modes],
-                "verdict": found.verdict.as_dict(),
-                "warnings": [notice._asdict() for notice in found.warnings],
-                "notes": [notice._asdict() for notice in found.notes],
+                "features": [feature._asdict() for feature in summary.features],
+                "active_features": summary.active_features,
+                "background": summary.background._asdict(),
+                "diagnostics": {k: d._asdict() for k, d in summary.diagnostics.items()},
+                "modes": [mode._asdict() for mode in summary.modes],
+                "verdict": summary.verdict.as_dict(),
+                "warnings": [notice._asdict() for notice in summary.warnings],
+                "notes": [notice._asdict() for notice in summary.notes],
                 "interrupted": result.interrupted,
-                "held_out": None if scores is None else score(scores)._asdict(),
+                "held_out": None if held_out is None else held_out._asdict(),
             }
         )
         return
     say(repr(result).splitlines()[0].strip("<>"))
-    say("")
-    say(str(found))
-    if scores is not None:
-        held = score(scores)
-        say("")
+    say(f"\n{summary}")
+    if held_out is not None:
         say(
-            f"Held out: {held.entries} entries, mean log density {held.mean:.4f}"
-            f" (standard error {held.standard_error:.4f})"
+            f"\nHeld out: {held_out.entries} entries, mean log density {held_out.mean:.4f}"
+            f" (standard error {held_out.standard_error:.4f})"
         )

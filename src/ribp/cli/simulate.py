@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Annotated
 
-import numpy as np
+import typer
 
-from ribp.cli.show import print_json, say
-from ribp.counts import parse
-from ribp.io.write_files import check_target, write_table
-from ribp.measures import BetaProcess
-from ribp.prior.simulation import simulate as draw_rows
+from ribp.cli import options
 
 __all__ = ["simulate"]
 
 
 def simulate(
-    out: Path,
-    *,
-    n_rows: int,
-    counts: str,
-    mass: float,
-    concentration: float,
-    discount: float,
-    method: str,
-    seed: int | None,
-    overwrite: bool,
-    as_json: bool,
+    out: options.OutTable,
+    rows: Annotated[int, typer.Option(min=1, help="Number of rows.")],
+    counts: Annotated[str, typer.Option(help="A law such as exactly(3) or poisson(2).")],
+    mass: Annotated[float, typer.Option(help="alpha of the beta process.")] = 5.0,
+    concentration: Annotated[float, typer.Option(help="c of the beta process.")] = 1.0,
+    discount: Annotated[float, typer.Option(help="s of the beta process.")] = 0.0,
+    method: Annotated[
+        str, typer.Option(help="inclusion, esscher, rejection, collapsed or lazy.")
+    ] = "inclusion",
+    seed: options.Seed = None,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
 ) -> None:
-    """Draw rows and write them; columns are features in order of first appearance."""
+    """Draw rows from the prior."""
+    import numpy as np
+
+    import ribp
+    from ribp.cli.feature_file import write_features
+    from ribp.io.write_files import check_target
+
     check_target(out, overwrite)
-    measure = BetaProcess(mass, concentration, discount)
-    rng = np.random.default_rng(seed)
-    draw = draw_rows(rng, n_rows=n_rows, counts=parse(counts), measure=measure, method=method)
-    names = [f"feature{at}" for at in range(draw.rows.shape[1])]
-    write_table(out, draw.rows, dim_names=names, overwrite=overwrite)
-    if as_json:
-        print_json(
-            {
-                "out": str(out),
-                "rows": n_rows,
-                "features": draw.rows.shape[1],
-                "tv_bound_row": draw.tv_bound_row,
-            }
-        )
-    else:
-        say(f"{n_rows} rows, {draw.rows.shape[1]} features: {out}")
+    draw = ribp.simulate(
+        np.random.default_rng(seed),
+        n_rows=rows,
+        counts=ribp.counts.parse(counts),
+        measure=ribp.BetaProcess(mass, concentration, discount),
+        method=method,
+    )
+    bound = draw.tv_bound_row
+    write_features(out, draw.rows, overwrite=overwrite, as_json=json, tv_bound_row=bound)

@@ -8,7 +8,7 @@ the indices of a sparse matrix are checked before they are followed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ _SPARSE_NPZ = {"format", "shape", "data"}
 
 def read_npy(path: Path) -> DataFile:
     """Return the array in a `.npy` file."""
-    return DataFile(path, "npy", _numbers(path, load_npy(path)))
+    return DataFile(path, _numbers(path, load_npy(path)))
 
 
 def load_npy(path: Path) -> Any:
@@ -38,13 +38,13 @@ def read_npz(path: Path) -> DataFile:
         names = list(file.files)
         check_bytes(path, sum(member.file_size for member in file.zip.infolist()))
         if set(names) >= _SPARSE_NPZ:
-            return DataFile(path, "npz", _sparse(path, {name: file[name] for name in names}))
+            return DataFile(path, _sparse(path, {name: file[name] for name in names}))
         if len(names) != 1:
-            held = f"several arrays: {listed(names)}" if names else "no array"
+            content = f"several arrays: {listed(names)}" if names else "no array"
             raise StorageError(
-                path, f"holds {held}", "Save the one matrix of data alone, with numpy.save."
+                path, f"holds {content}", "Save the one matrix of data alone, with numpy.save."
             )
-        return DataFile(path, "npz", _numbers(path, file[names[0]]))
+        return DataFile(path, _numbers(path, file[names[0]]))
 
 
 def _sparse(path: Path, parts: dict[str, Any]) -> Any:
@@ -53,12 +53,7 @@ def _sparse(path: Path, parts: dict[str, Any]) -> Any:
 
     layout = parts["format"].item()
     layout = layout.decode("ascii") if isinstance(layout, bytes) else str(layout)
-    makers: dict[str, Callable[..., Any]] = {
-        "csr": scipy.sparse.csr_array,
-        "csc": scipy.sparse.csc_array,
-        "coo": scipy.sparse.coo_array,
-    }
-    if layout not in makers:
+    if layout not in ("csr", "csc", "coo"):
         raise StorageError(
             path, f"holds a sparse matrix in the layout {layout!r}", "Save it with .tocsr() first."
         )
@@ -70,36 +65,36 @@ def _sparse(path: Path, parts: dict[str, Any]) -> Any:
         if parts[key].dtype.kind not in "iu":
             raise ValueError(f"its array {key} does not hold whole numbers")
     where = [parts[key].astype(np.int64) for key in keys]
-    given = (parts["data"], tuple(where)) if layout == "coo" else (parts["data"], *where)
-    matrix = makers[layout](given, shape=(n_rows, n_dims))
+    content = (parts["data"], tuple(where)) if layout == "coo" else (parts["data"], *where)
+    matrix = getattr(scipy.sparse, f"{layout}_array")(content, shape=(n_rows, n_dims))
     if layout != "coo":
         matrix.check_format(full_check=True)  # an index out of bounds would write anywhere
     return _numbers(path, matrix.toarray())
 
 
-def _numbers(path: Path, found: Any) -> Any:
+def _numbers(path: Path, content: Any) -> Any:
     """Return a matrix of doubles."""
-    if not isinstance(found, np.ndarray):
+    if not isinstance(content, np.ndarray):
         raise ValueError("it does not hold an array")
-    _check_real(path, found)
-    if found.ndim != 2:
+    _check_real(path, content)
+    if content.ndim != 2:
         raise StorageError(
             path,
-            f"holds an array of shape {found.shape}, not a matrix",
+            f"holds an array of shape {content.shape}, not a matrix",
             "Reshape it to (rows, dims); one column is X[:, None], one row X[None, :].",
         )
-    check_size(path, *found.shape)
+    check_size(path, *content.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(found, dtype=np.float64, order="C")
+        return np.array(content, dtype=np.float64, order="C")
 
 
-def _check_real(path: Path, found: Any) -> None:
-    if found.dtype.kind not in "biuf":
-        raise _not_real(path, f"an array of type {found.dtype}")
+def _check_real(path: Path, values: Any) -> None:
+    if values.dtype.kind not in "biuf":
+        raise _not_real(path, f"an array of type {values.dtype}")
 
 
-def _not_real(path: Path, held: str) -> StorageError:
-    return StorageError(path, f"holds {held}", "Save it again as real numbers, such as float64.")
+def _not_real(path: Path, content: str) -> StorageError:
+    return StorageError(path, f"holds {content}", "Save it again as real numbers, such as float64.")
 
 
 @contextmanager

@@ -23,11 +23,12 @@ import numpy as np
 from ribp.counts import CountLaw, RowCounts, as_row_counts, exactly, parse, uniform
 from ribp.counts.text import TextError
 from ribp.errors import InputError, StorageError
+from ribp.io.array_files import load_npy
 from ribp.io.data_file import ROW_NAME_HEADERS, DataFile, is_missing, number, shown
-from ribp.io.formats import kind_of, open_check
+from ribp.io.formats import check_start, kind_of, read_data
 from ribp.io.text_records import Record, records
 
-__all__ = ["check_law", "count_columns", "counts_from"]
+__all__ = ["check_law", "count_columns", "counts_from", "read_with_counts"]
 
 OPTION = "--counts"
 _FORMS = "Write a law such as exactly(3), column:NAME, column:LO,HI or file:PATH."
@@ -35,7 +36,7 @@ _PREFIX = re.compile(r"\s*([A-Za-z]+)\s*:")
 
 
 class _Entries(NamedTuple):
-    """What a source says of each row, and where."""
+    """The count of each row as text, and its place in a file."""
 
     path: Path
     cells: list[tuple[str, ...]]
@@ -43,16 +44,22 @@ class _Entries(NamedTuple):
     place: Callable[[int], str]
 
 
-def count_columns(option: str) -> tuple[str, ...]:
-    """Return the columns of the data that an option names, which are therefore not data."""
-    if not option.startswith("column:"):
+def read_with_counts(path: str | Path, option: str | None) -> tuple[DataFile, RowCounts | None]:
+    """Return the table in a file, and the count laws of its rows if there is an option."""
+    file = read_data(path, exclude=count_columns(option))
+    return file, counts_from(option, file, len(file.values))
+
+
+def count_columns(option: str | None) -> tuple[str, ...]:
+    """Return the columns that an option names, which are therefore not data."""
+    if option is None or not option.startswith("column:"):
         return ()
     text = option.removeprefix("column:")
     try:
-        read = next(csv.reader([text], strict=True, skipinitialspace=True), [])
+        cells = next(csv.reader([text], strict=True, skipinitialspace=True), [])
     except csv.Error as error:
         raise InputError(OPTION, "must close its quotes", shown(option), f"{error}.") from None
-    names = tuple(name.strip() for name in read)
+    names = tuple(name.strip() for name in cells)
     if len(names) not in (1, 2) or "" in names:
         raise InputError(
             OPTION,
@@ -63,8 +70,8 @@ def count_columns(option: str) -> tuple[str, ...]:
     return names
 
 
-def counts_from(option: str, file: DataFile | None, n_rows: int) -> RowCounts:
-    """Return the count law of every row of the data.
+def counts_from(option: str | None, file: DataFile | None, n_rows: int) -> RowCounts | None:
+    """Return the count law of every row of the data; None without an option.
 
     Parameters
     ----------
@@ -75,6 +82,8 @@ def counts_from(option: str, file: DataFile | None, n_rows: int) -> RowCounts:
     n_rows
         The number of rows of the data.
     """
+    if option is None:
+        return None
     if option.startswith("column:"):
         return _row_counts(_from_columns(option, count_columns(option), file), n_rows)
     if option.startswith("file:"):
@@ -82,15 +91,14 @@ def counts_from(option: str, file: DataFile | None, n_rows: int) -> RowCounts:
     return as_row_counts(_one_law(option, file), n_rows)
 
 
-def check_law(option: str) -> None:
+def check_law(option: str | None) -> None:
     """Raise an `InputError` if an option is a law, but a wrong one, or names columns wrongly."""
-    if not option.startswith("file:") and not count_columns(option):
+    if option is not None and not option.startswith("file:") and not count_columns(option):
         _one_law(option, None)
 
 
 def _one_law(option: str, file: DataFile | None) -> CountLaw:
-    prefix = _PREFIX.match(option)
-    if prefix is not None:
+    if _PREFIX.match(option):
         raise InputError(
             OPTION, "must be a law or begin with column: or file:", shown(option), _FORMS
         )
@@ -127,13 +135,11 @@ def _from_file(option: str, name: str) -> _Entries:
         raise InputError(
             OPTION, "must name a .csv, .tsv, .txt or .npy file", shown(option), "Save it as CSV."
         )
-    open_check(path, kind)
+    check_start(path, kind)
     return _from_array(path) if kind == "npy" else _from_text(path)
 
 
 def _from_array(path: Path) -> _Entries:
-    from ribp.io.array_files import load_npy
-
     array = load_npy(path)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or array.shape[1] not in (1, 2) or array.dtype.kind not in "iuf":
@@ -147,14 +153,14 @@ def _from_array(path: Path) -> _Entries:
 
 
 def _from_text(path: Path) -> _Entries:
-    found = list(records(path))
-    first = [cell.strip() for cell in found[0].cells] if found else [""]
+    lines = list(records(path))
+    first = [cell.strip() for cell in lines[0].cells] if lines else [""]
     has_header = not _is_entry(first[0])
     skip = int(has_header and len(first) > 1 and first[0].lower() in ROW_NAME_HEADERS)
-    rows = found[int(has_header) :]
+    rows = lines[int(has_header) :]
     if not rows:
         raise StorageError(path, "has no counts", "Write one number or one law a line.")
-    header = f" (line {found[0].line}, {shown(','.join(first))}, is read as a header)"
+    header = f" (line {lines[0].line}, {shown(','.join(first))}, is read as a header)"
     return _Entries(
         path,
         [_cells_of(path, record, skip) for record in rows],
@@ -192,15 +198,12 @@ def _row_counts(entries: _Entries, n_rows: int) -> RowCounts:
             else f"has no counts, but the data have {n_rows} rows",
             "Give every row of the data one entry, in the same order.",
         )
-    where: dict[tuple[str, ...], int] = {}
-    laws: list[CountLaw] = []
-    index = np.empty(n_rows, dtype=np.int64)
+    first_rows: dict[tuple[str, ...], int] = {}
     for row, cells in enumerate(entries.cells):
-        if cells not in where:
-            where[cells] = len(laws)
-            laws.append(_law_of(entries, row, cells))
-        index[row] = where[cells]
-    return RowCounts(tuple(laws), index)
+        first_rows.setdefault(cells, row)
+    laws = tuple(_law_of(entries, row, cells) for cells, row in first_rows.items())
+    position = {cells: at for at, cells in enumerate(first_rows)}
+    return RowCounts(laws, np.array([position[cells] for cells in entries.cells], np.int64))
 
 
 def _law_of(entries: _Entries, row: int, cells: tuple[str, ...]) -> CountLaw:
@@ -245,5 +248,5 @@ def _whole(cell: str) -> int | None:
     """Return the whole number in a cell, exactly; None if there is none."""
     if re.fullmatch(r"[-+]?[0-9]{1,30}", cell):
         return int(cell)
-    found = number(cell)
-    return int(found) if found is not None and abs(found) < 2**63 and found % 1 == 0 else None
+    value = number(cell)
+    return int(value) if value is not None and abs(value) < 2**63 and value % 1 == 0 else None

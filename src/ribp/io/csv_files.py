@@ -39,17 +39,17 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 def read_csv(path: Path, exclude: Sequence[str] = ()) -> DataFile:
     """Return the table in a text file; columns named in `exclude` are set aside."""
-    found = records(path)
-    first = next(found, None)
+    rows = records(path)
+    first = next(rows, None)
     if first is None:
         raise StorageError(path, "has no rows of data", "Name a file with at least one row.")
-    second = next(found, None)
+    second = next(rows, None)
     names = header(path, first, second)
     if names is None and exclude:
         raise no_such_column(path, exclude[0], [])
     body = [] if names is not None else [first]
     body += [] if second is None else [second]
-    return _Table(path, names, len(first.cells), exclude).read(chain(body, found))
+    return _Table(path, names, len(first.cells), exclude).read(chain(body, rows))
 
 
 class _Table:
@@ -78,8 +78,8 @@ class _Table:
                 raise _ragged(self.path, record, self.n_cells, self.names is not None)
             self.numbers.extend(self.row(record))
             self.lines.append(record.line)
-            for j, kept in self.aside.items():
-                kept.append(None if is_missing(record.cells[j]) else record.cells[j].strip())
+            for j, column in self.aside.items():
+                column.append(None if is_missing(record.cells[j]) else record.cells[j].strip())
             if self.row_cells is not None:
                 self.row_cells.append(record.cells[0].strip())
         return self.finished()
@@ -102,10 +102,10 @@ class _Table:
         return row
 
     def cell(self, record: Record, j: int) -> float:
-        found = number(record.cells[j])
-        if found is None:
+        value = number(record.cells[j])
+        if value is None:
             raise _text(self.path, record.line_of(j), record.cells[j], self.names, j)
-        return found
+        return value
 
     def finished(self) -> DataFile:
         n_rows = len(self.lines)
@@ -113,19 +113,19 @@ class _Table:
             raise StorageError(
                 self.path, "has a header but no rows of data", "Name a file with data."
             )
-        values = np.frombuffer(self.numbers, dtype=np.float64) if self.numbers else np.empty(0)
-        values = values.reshape(n_rows, len(self.data))
-        dims = None if self.names is None else [self.names[j] for j in self.data]
+        values = np.asarray(self.numbers, dtype=np.float64).reshape(n_rows, len(self.data))
         lines = np.frombuffer(self.lines, dtype=np.int64)
-        file = DataFile(self.path, "csv", values, dims, None, self.kept(), lines)
-        if self.row_cells is None or self.names is None:
+        file = DataFile(self.path, values, lines=lines)
+        if self.names is None:
             return file
-        if self.names[0] and _has_fractions(self.row_cells):
-            return _with_first_column(file, self.names[0], self.row_cells)
+        names = self.names
+        aside = {names[j]: column for j, column in self.aside.items()}
+        file = file._replace(dim_names=[names[j] for j in self.data], columns=aside)
+        if self.row_cells is None:
+            return file
+        if names[0] and _has_fractions(self.row_cells):
+            return _with_first_column(file, names[0], self.row_cells)
         return file._replace(row_names=_row_names(self.path, self.row_cells, lines))
-
-    def kept(self) -> dict[str, list[str | None]]:
-        return {} if self.names is None else {self.names[j]: c for j, c in self.aside.items()}
 
 
 def header(path: Path, first: Record, second: Record | None) -> list[str] | None:
@@ -164,8 +164,8 @@ def _check_mixed(path: Path, names: list[str]) -> None:
 
 
 def _has_fractions(cells: list[str]) -> bool:
-    found = [number(cell) for cell in cells]
-    return None not in found and any(x is not None and x % 1 != 0 and x == x for x in found)
+    values = [number(cell) for cell in cells]
+    return None not in values and any(x is not None and x % 1 != 0 and x == x for x in values)
 
 
 def _with_first_column(file: DataFile, name: str, cells: list[str]) -> DataFile:
@@ -179,15 +179,15 @@ def _row_names(path: Path, cells: list[str], lines: IntArray) -> list[str] | Non
     if all(is_missing(cell) for cell in cells):
         return None
     if any(number(cell) is None for cell in cells):
-        seen: dict[str, int] = {}
+        line_of: dict[str, int] = {}
         for cell, line in zip(cells, lines.tolist(), strict=True):
-            if cell in seen:
+            if cell in line_of:
                 raise StorageError(
                     path,
-                    f"has the row name {shown(cell)} twice, in lines {seen[cell]} and {line}",
+                    f"has the row name {shown(cell)} twice, in lines {line_of[cell]} and {line}",
                     "Make the names in its first column differ, or remove that column.",
                 )
-            seen[cell] = line
+            line_of[cell] = line
     return cells
 
 

@@ -1,12 +1,13 @@
-"""What a data file holds once it is read, and the words for what is wrong with one.
+"""A table that was read from a file, and the errors for what is wrong with one.
 
 What is wrong with a file is a `StorageError`, which names the file, the place in it and a remedy;
-what is wrong with what was asked of it, such as a column that it does not have, an `InputError`.
+an option that does not suit it, such as a column that it does not have, is an `InputError`.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -28,8 +29,6 @@ class DataFile(NamedTuple):
 
     path: Path
     """Where it was read from."""
-    kind: str
-    """csv, npy, npz, mtx or parquet."""
     values: FloatArray
     """Shape (rows, dims); NaN means missing."""
     dim_names: list[str] | None = None
@@ -82,9 +81,9 @@ def listed(names: Iterable[object], limit: int = 10) -> str:
 
 def no_such_column(path: Path, name: str, names: Iterable[str]) -> InputError:
     """Return the error for a column that a file does not have."""
-    known = list(names)
-    near = difflib.get_close_matches(name, known, n=1)
-    has = f"Its columns are {listed(known)}." if known else "It has no columns with names."
+    columns = list(names)
+    near = difflib.get_close_matches(name, columns, n=1)
+    has = f"Its columns are {listed(columns)}." if columns else "It has no columns with names."
     remedy = f"Did you mean {shown(near[0])}? {has}" if near else has
     return InputError("column", f"must be a column of {path}", shown(name), remedy)
 
@@ -97,31 +96,31 @@ def set_aside(path: Path, names: Sequence[str], exclude: Sequence[str]) -> list[
     return [j for j, name in enumerate(names) if name in set(exclude)]
 
 
-def check_names(path: Path, names: Sequence[str], what: str = "column") -> None:
-    """Raise a `StorageError` unless all names are there and different."""
+def check_names(path: Path, names: Sequence[str]) -> None:
+    """Raise a `StorageError` unless all columns have names, which differ."""
     for j, name in enumerate(names):
         if not name.strip():
-            raise StorageError(path, f"has no name for {what} {j + 1}", f"Name that {what}.")
-    twice = sorted({name for name in names if names.count(name) > 1}) if _repeats(names) else []
-    if twice:
+            raise StorageError(path, f"has no name for column {j + 1}", "Name that column.")
+    repeated = sorted(name for name, number in Counter(names).items() if number > 1)
+    if repeated:
         raise StorageError(
-            path, f"has several {what}s of the same name: {listed(twice)}", "Rename them."
+            path, f"has several columns of the same name: {listed(repeated)}", "Rename them."
         )
 
 
-def _repeats(names: Sequence[str]) -> bool:
-    return len(set(names)) < len(names)
+def check_not_empty(path: Path, n_rows: int, n_dims: int) -> None:
+    """Raise a `StorageError` if a table has no rows or no columns."""
+    if n_rows == 0:
+        raise StorageError(path, "has no rows of data", "Name a file with at least one row.")
+    if n_dims == 0:
+        raise StorageError(
+            path, "has no columns of data", "Name a file with at least one column of numbers."
+        )
 
 
 def check_finite(file: DataFile) -> DataFile:
     """Return the file if it has rows, dims, and no value that is infinite or beyond `LARGEST`."""
-    n_rows, n_dims = file.values.shape
-    if n_rows == 0:
-        raise StorageError(file.path, "has no rows of data", "Name a file with at least one row.")
-    if n_dims == 0:
-        raise StorageError(
-            file.path, "has no columns of data", "Name a file with at least one column of numbers."
-        )
+    check_not_empty(file.path, *file.values.shape)
     wrong = first_too_large(file.values)
     if wrong:
         row, dim = wrong
@@ -152,20 +151,15 @@ def column_label(names: Sequence[str] | None, j: int) -> str:
 
 def check_size(path: Path, n_rows: int, n_dims: int) -> None:
     """Raise a `StorageError` if a matrix, without its gaps, is larger than this machine."""
-    if n_rows * n_dims * 8 > memory():
-        raise StorageError(
-            path,
-            f"has {n_rows} rows and {n_dims} columns: {n_rows * n_dims * 8 / 1e9:.3g} GB as "
-            "numbers, more than this machine has memory",
-            "Keep fewer rows or columns.",
-        )
+    what = f"has {n_rows} rows and {n_dims} columns: {{}} GB as numbers"
+    check_bytes(path, n_rows * n_dims * 8, what)
 
 
-def check_bytes(path: Path, n_bytes: int) -> None:
-    """Raise a `StorageError` if what an archive unpacks to is larger than this machine."""
+def check_bytes(path: Path, n_bytes: int, what: str = "unpacks to {} GB") -> None:
+    """Raise a `StorageError` if something needs more memory than this machine has."""
     if n_bytes > memory():
         raise StorageError(
             path,
-            f"unpacks to {n_bytes / 1e9:.3g} GB, more than this machine has memory",
-            "Keep fewer rows or columns.",
+            f"{what.format(f'{n_bytes / 1e9:.3g}')}, more than this machine has memory",
+            "Use fewer rows or columns.",
         )

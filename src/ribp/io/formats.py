@@ -1,16 +1,16 @@
-"""Reading and writing the tables that users bring, in the format that the end of their name tells.
+"""Reading tables in five formats, told by the end of the name of a file.
 
     .csv .tsv .txt (.gz)   text; headers and names of rows as `ribp.io.csv_files` says
     .npy .npz              NumPy: one matrix; or one sparse matrix as SciPy saves it
     .mtx (.gz)             MatrixMarket; entries that are not listed are zeros
     .parquet               through polars, an extra: pip install 'ribp[polars]'
 
-Whatever is wrong becomes a `StorageError` (the file) or an `InputError` (what was asked of it).
+Whatever is wrong becomes a `StorageError` (the file) or an `InputError` (the option).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ribp.errors import InputError, StorageError
@@ -19,28 +19,13 @@ from ribp.io.csv_files import read_csv
 from ribp.io.data_file import DataFile, check_finite, no_such_column
 from ribp.io.mtx_files import read_mtx
 from ribp.io.parquet_files import read_parquet
-from ribp.io.write_files import write_table
 
-__all__ = ["DataFile", "kind_of", "open_check", "read_data", "write_table"]
+__all__ = ["check_start", "kind_of", "read_data"]
 
-_KINDS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".mtx": "mtx",
-    ".parquet": "parquet",
-}
-_WITH_NAMES: dict[str, Callable[[Path, Sequence[str]], DataFile]] = {
-    "csv": read_csv,
-    "parquet": read_parquet,
-}
-_WITHOUT_NAMES: dict[str, Callable[[Path], DataFile]] = {
-    "npy": read_npy,
-    "npz": read_npz,
-    "mtx": read_mtx,
-}
+_KINDS = {".csv": "csv", ".tsv": "csv", ".txt": "csv"}
+_KINDS |= {f".{kind}": kind for kind in ("npy", "npz", "mtx", "parquet")}
+_WITH_NAMES = {"csv": read_csv, "parquet": read_parquet}
+_WITHOUT_NAMES = {"npy": read_npy, "npz": read_npz, "mtx": read_mtx}
 _FIRST_BYTES = {
     b"\x93NUMPY": ("npy", "a NumPy array (.npy)"),
     b"PK\x03\x04": ("npz", "a zip archive: NumPy arrays (.npz) or a spreadsheet"),
@@ -63,7 +48,7 @@ def read_data(path: str | Path, *, exclude: Sequence[str] = ()) -> DataFile:
         Of a file whose name ends as above. Missing are NaN and null and, in text, empty cells,
         NA, NaN, null and ? in any case.
     exclude
-        The names of columns that are not data, such as counts or labels: they are kept as text in
+        The names of columns that are not data, such as counts or labels: they are stored as text in
         `DataFile.columns`.
     """
     path = Path(path)
@@ -75,7 +60,7 @@ def read_data(path: str | Path, *, exclude: Sequence[str] = ()) -> DataFile:
             repr(str(path)),
             "Save the table as CSV in UTF-8, or rename the file.",
         )
-    open_check(path, kind)
+    check_start(path, kind)
     try:
         if kind in _WITH_NAMES:
             return check_finite(_WITH_NAMES[kind](path, exclude))
@@ -97,7 +82,7 @@ def kind_of(path: Path) -> str | None:
     return _KINDS.get("".join(suffixes[-1:]))
 
 
-def open_check(path: Path, kind: str) -> None:
+def check_start(path: Path, kind: str) -> None:
     """Raise a `StorageError` unless a file can be read and begins as its kind does."""
     try:
         if path.exists() and not path.is_file():
@@ -118,13 +103,13 @@ def open_check(path: Path, kind: str) -> None:
 
 
 def _check_first_bytes(path: Path, kind: str, first: bytes) -> None:
-    found, what = next(
-        (seen for start, seen in _FIRST_BYTES.items() if first.startswith(start)), ("csv", "")
+    actual, what = next(
+        (known for start, known in _FIRST_BYTES.items() if first.startswith(start)), ("csv", "")
     )
     start = {"mtx": b"%%matrixmarket", "parquet": b"par1"}.get(kind)
-    if found == kind or (start is not None and first.lower().startswith(start)):
+    if actual == kind or (start is not None and first.lower().startswith(start)):
         return
-    if found == "utf-16":
+    if actual == "utf-16":
         raise StorageError(path, "is text in UTF-16", "Save it again with the encoding UTF-8.")
     is_not = f"is not a {'.' if kind != 'csv' else ''}{kind} file"
     raise StorageError(

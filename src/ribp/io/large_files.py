@@ -1,6 +1,6 @@
 """`ribp fit --memory` and `--scheduler`: files of which only some rows are in memory at a time.
 
-A `.npy` file is read where it is. A Parquet file is written out as doubles once, beside the run,
+A `.npy` file is read where it is. A Parquet file is copied as doubles once, beside the run,
 and read from there in every sweep; the copy goes when the run is done. Workers of a scheduler read
 the same path: it must be on a disk that they share. What variational methods store of every row is
 beside the run as well, or in the memory of workers.
@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 from ribp.blocks import GROUP
 from ribp.counts import RowCounts
 from ribp.errors import InputError
-from ribp.io.count_options import count_columns, counts_from
-from ribp.io.data_file import no_such_column
-from ribp.io.formats import kind_of, open_check
-from ribp.io.parquet_files import spool_parquet
+from ribp.io.count_options import check_law, count_columns, counts_from
+from ribp.io.data_file import DataFile, no_such_column
+from ribp.io.formats import check_start, kind_of
+from ribp.io.parquet_files import copy_parquet
 from ribp.rows.local import LocalStore
 from ribp.rows.source import FileSource, npy_source
 from ribp.rows.store import RowStore
 from ribp.running.estimate import BUDGET
 from ribp.threads import memory, n_cores
 
-__all__ = ["Large", "as_bytes", "check_memory", "is_large", "open_large", "remove_copy", "rows_of"]
+__all__ = ["LargeFile", "as_bytes", "check_memory", "is_large"]
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
@@ -35,23 +35,15 @@ _ITSELF = 400 * 10**6  # bytes of Python and its libraries
 _COPIES = 6  # of a group of rows, while a thread works on it
 
 
-class Large(NamedTuple):
-    """A file that is read as it is used."""
-
-    source: FileSource
-    counts: RowCounts | None
-    dim_names: list[str] | None
-
-
 def as_bytes(text: str) -> int:
     """Return how many bytes 1GiB, 500MB or 2000000 are."""
-    found = _SIZE.fullmatch(text)
-    unit = None if found is None else _UNITS.get(found[2].lower())
-    if found is None or unit is None:
+    size = _SIZE.fullmatch(text)
+    unit = None if size is None else _UNITS.get(size[2].lower())
+    if size is None or unit is None:
         raise InputError(
             "--memory", "must be a size", repr(text), "Write for example 1GiB or 500MB."
         )
-    return int(float(found[1]) * unit)
+    return int(float(size[1]) * unit)
 
 
 def is_large(path: Path) -> bool:
@@ -77,37 +69,78 @@ def check_memory(most: int, shape: tuple[int, int], n_features: int) -> None:
         )
 
 
-def rows_of(path: Path, folder: Path, counts: str | None) -> Large:
-    """Return the rows of a file, made readable in parts."""
-    kind = kind_of(path)
-    if kind not in ("npy", "parquet"):
-        raise InputError(
-            "DATA",
-            "must be .npy or .parquet to be read in parts",
-            repr(str(path)),
-            "Convert it, or leave out --memory and --scheduler.",
-        )
-    open_check(path, kind)
-    aside = () if counts is None else count_columns(counts)
-    if kind == "npy":
-        if aside:
-            raise no_such_column(path, aside[0], [])
-        source, file = npy_source(path), None
-    else:
-        file = spool_parquet(path, aside, folder / "rows.npy")
-        source = npy_source(folder / "rows.npy")
-    laws = None if counts is None else counts_from(counts, file, source.n_rows)
-    return Large(source, laws, None if file is None else file.dim_names)
+class LargeFile(NamedTuple):
+    """A file that is read in parts, and the options of its fit."""
+
+    path: Path
+    counts: str | None
+    """The option --counts."""
+    memory: str | None
+    """The option --memory."""
+    scheduler: str | None
+    """The address of a Dask scheduler; None to read the file in this process."""
+    n_features: int
+    """The number of features for which there must be memory."""
+
+    def check(self) -> None:
+        """Raise an error if file or options are wrong, as far as can be told without a copy."""
+        if self._kind() == "npy":
+            self._rows(npy_source(self.path), None)
+        else:
+            self._most_bytes()
+            check_law(self.counts)
+
+    @contextmanager
+    def opened(self, folder: Path) -> Iterator[tuple[RowStore, RowCounts | None, list[str] | None]]:
+        """Yield the rows, their count laws and the names of columns.
+
+        Copies, and what rows have beside Z, go to files in `folder`.
+        """
+        copy = folder / "rows.npy"
+        try:
+            if self._kind() == "npy":
+                source, file = npy_source(self.path), None
+            else:
+                file = copy_parquet(self.path, count_columns(self.counts), copy)
+                source = npy_source(copy)
+            counts = self._rows(source, file)
+            with _store(source, self.scheduler, folder) as store:
+                yield store, counts, None if file is None else file.dim_names
+        finally:
+            copy.unlink(missing_ok=True)
+
+    def _kind(self) -> str:
+        """Return npy or parquet, of a file that exists."""
+        kind = kind_of(self.path)
+        if kind not in ("npy", "parquet"):
+            raise InputError(
+                "DATA",
+                "must be .npy or .parquet to be read in parts",
+                repr(str(self.path)),
+                "Convert it, or leave out --memory and --scheduler.",
+            )
+        check_start(self.path, kind)
+        return kind
+
+    def _rows(self, source: FileSource, file: DataFile | None) -> RowCounts | None:
+        """Return the count laws of rows, which must fit into memory."""
+        most = self._most_bytes()
+        if most is not None:
+            check_memory(most, source.shape, self.n_features)
+        names = count_columns(self.counts)
+        if file is None and names:
+            raise no_such_column(self.path, names[0], [])
+        return counts_from(self.counts, file, source.n_rows)
+
+    def _most_bytes(self) -> int | None:
+        return None if self.memory is None else as_bytes(self.memory)
 
 
 @contextmanager
-def open_large(source: FileSource, scheduler: str | None, scratch: Path) -> Iterator[RowStore]:
-    """Give the store of the rows: of this process, or on the workers of a scheduler.
-
-    What rows of a file have beside Z goes to a file without a name in the folder `scratch`.
-    """
+def _store(source: FileSource, scheduler: str | None, folder: Path) -> Iterator[RowStore]:
+    """Yield the store of the rows: of this process, or on the workers of a scheduler."""
     if scheduler is None:
-        yield LocalStore(source, scratch=scratch)
+        yield LocalStore(source, scratch=folder)
         return
     from ribp.rows.cluster import connect
     from ribp.rows.dask_store import DaskStore
@@ -117,8 +150,3 @@ def open_large(source: FileSource, scheduler: str | None, scratch: Path) -> Iter
         yield DaskStore.of_source(source, client)
     finally:
         client.close()
-
-
-def remove_copy(folder: Path) -> None:
-    """Remove what was written out for a run."""
-    (folder / "rows.npy").unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 The first column holds the names of the rows as in text files; so does the index that pandas stores.
 
 A file is read by a child process: on a damaged one polars may write reports of its own, or end the
-process, which no Python code can catch. The child answers with a line of JSON and then the numbers.
+process, which no Python code can catch. The child writes the numbers and then a line of JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ribp.io.data_file import (
     ROW_NAME_HEADERS,
     DataFile,
     check_names,
+    check_not_empty,
     check_size,
     is_missing,
     set_aside,
@@ -33,7 +34,7 @@ from ribp.io.data_file import (
 
 _PANDAS_INDEX = "__index_level_0__"
 _PART = 2**16  # rows that are written at once
-_CHILD = "from ribp.io.parquet_files import answer; answer()"
+_CHILD = "from ribp.io.parquet_files import run_as_child; run_as_child()"
 _ERRORS: dict[str, type[InputError | StorageError]] = {
     "InputError": InputError,
     "StorageError": StorageError,
@@ -55,138 +56,118 @@ def polars(path: Path) -> Any:
 
 def read_parquet(path: Path, exclude: Sequence[str] = ()) -> DataFile:
     """Return the table in a Parquet file; columns named in `exclude` are set aside."""
-    answered, numbers = _asked(path, [str(path), list(exclude), None])
-    values = np.frombuffer(bytearray(numbers)).reshape(answered.pop("shape"))
-    return DataFile(path, "parquet", values, **answered)
+    description, numbers = _run_child(path, exclude, None)
+    values = np.frombuffer(bytearray(numbers)).reshape(description.pop("shape"))
+    return DataFile(path, values, **description)
 
 
-def spool_parquet(path: Path, exclude: Sequence[str], target: Path) -> DataFile:
+def copy_parquet(path: Path, exclude: Sequence[str], target: Path) -> DataFile:
     """Write the table in a Parquet file to a .npy file, some rows at a time.
 
     The table that is returned has names and columns set aside, no rows.
     """
-    answered, _ = _asked(path, [str(path), list(exclude), str(target)])
-    shape = answered.pop("shape")
-    return DataFile(path, "parquet", np.empty((0, shape[1])), **answered)
+    description, _ = _run_child(path, exclude, target)
+    n_dims = description.pop("shape")[1]
+    return DataFile(path, np.empty((0, n_dims)), **description)
 
 
-def _asked(path: Path, question: list[Any]) -> tuple[dict[str, Any], bytes]:
-    """Return what a child answers."""
+def _run_child(
+    path: Path, exclude: Sequence[str], target: Path | None
+) -> tuple[dict[str, Any], bytes]:
+    """Return what a child tells of a table, and its numbers unless they went to a file."""
     if find_spec("polars") is None:
         polars(path)
-    asked = json.dumps(question).encode()
+    request = [str(path), list(exclude), None if target is None else str(target)]
     try:
         child = subprocess.run(
-            [sys.executable, "-P", "-c", _CHILD], input=asked, capture_output=True, check=False
+            [sys.executable, "-P", "-c", _CHILD],
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            check=False,
         )
-        line, _, numbers = child.stdout.partition(b"\n")
-        answered = json.loads(line)
+        numbers, _, line = child.stdout.rpartition(b"\n")
+        description = json.loads(line)
     except (OSError, ValueError):
         raise StorageError(
             path, "is damaged: polars stopped while it read it", "Write or fetch it again."
         ) from None
-    if "error" in answered:
-        name, arguments = answered["error"]
+    if "error" in description:
+        name, arguments = description["error"]
         raise _ERRORS[name](*arguments)
-    return answered, numbers
+    return description, numbers
 
 
-def answer() -> None:
-    """Be the child: read what standard input asks for, answer on standard output."""
+def run_as_child() -> None:
+    """Read the table that standard input names; write numbers and a description to the output."""
     name, exclude, target = json.loads(sys.stdin.buffer.read())
-    numbers = b""
-    told: dict[str, Any]
     try:
-        if target is not None:
-            told = _spooled(Path(name), exclude, Path(target))
+        if target is None:
+            description = write_numbers(Path(name), exclude, sys.stdout.buffer, None)
         else:
-            file = table(Path(name), exclude)
-            told = {key: getattr(file, key) for key in ("dim_names", "row_names", "columns")}
-            told["shape"] = file.values.shape
-            numbers = file.values.tobytes()
+            with Path(target).open("wb") as file:
+                description = write_numbers(Path(name), exclude, file, _PART)
     except (InputError, StorageError) as error:
-        told = {"error": [type(error).__name__, error.args]}
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + numbers)
+        description = {"error": [type(error).__name__, error.args]}
+    sys.stdout.buffer.write(b"\n" + json.dumps(description).encode())
 
 
-def table(path: Path, exclude: Sequence[str]) -> DataFile:
-    """Return the table in a Parquet file, read by this process."""
-    frame = _frame(path)
-    names = list(frame.columns)
-    check_names(path, names)
-    aside = set_aside(path, names, exclude)
-    index = _index(frame, aside)
-    data = [j for j in range(len(names)) if j not in aside and j != index]
-    check_size(path, frame.height, len(data))
-    values = np.empty((frame.height, len(data)))
-    for k, j in enumerate(data):
-        values[:, k] = _numbers(path, frame.to_series(j))
-    return DataFile(
-        path,
-        "parquet",
-        values,
-        [names[j] for j in data],
-        None if index is None else [cell or "" for cell in _cells(frame.to_series(index))],
-        {names[j]: _cells(frame.to_series(j)) for j in aside},
-    )
+def write_numbers(
+    path: Path, exclude: Sequence[str], out: IO[bytes], part: int | None
+) -> dict[str, Any]:
+    """Write the numbers of a Parquet file as doubles, row by row; return names and other columns.
 
-
-def _spooled(path: Path, exclude: Sequence[str], target: Path) -> dict[str, Any]:
-    """Write numbers to a file, and return names and columns set aside; names of rows are lost."""
+    With a number of rows `part` it is a .npy file that is written, so many rows at a time, and the
+    names of rows are left out.
+    """
     pl = polars(path)
     try:
-        whole = pl.scan_parquet(path)
-        n_rows = int(whole.select(pl.len()).collect().item())
-        first = whole.head(_PART).collect()
-        names = list(first.columns)
+        frame = pl.scan_parquet(path, glob=False)
+        names = frame.collect_schema().names()
         check_names(path, names)
         aside = set_aside(path, names, exclude)
-        index = _index(first, aside)
+        index = _index(frame, names, aside)
         data = [j for j in range(len(names)) if j not in aside and j != index]
-        if not n_rows or not data:
-            raise StorageError(path, "has no rows of data", "Name a file with rows and columns.")
+        shape = (int(frame.select(pl.len()).collect().item()), len(data))
+        check_not_empty(path, *shape)
+        if part is None:
+            check_size(path, *shape)
+        else:
+            header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(out, header)
         columns: dict[str, list[str | None]] = {names[j]: [] for j in aside}
-        header = {"descr": "<f8", "fortran_order": False, "shape": (n_rows, len(data))}
-        with target.open("wb") as file:
-            np.lib.format.write_array_header_1_0(file, header)
-            for start in range(0, n_rows, _PART):
-                part = whole.slice(start, _PART).collect()
-                values = np.empty((part.height, len(data)))
-                for k, j in enumerate(data):
-                    values[:, k] = _numbers(path, part.to_series(j))
-                file.write(values.data)
-                for j in aside:
-                    columns[names[j]] += _cells(part.to_series(j))
+        row_names: list[str] = []
+        for start in range(0, shape[0], part or shape[0]):
+            rows = frame.slice(start, part).collect()
+            values = np.empty((rows.height, len(data)))
+            for k, j in enumerate(data):
+                values[:, k] = _numbers(path, rows.to_series(j))
+            out.write(values.data)
+            for j in aside:
+                columns[names[j]] += _cells(rows.to_series(j))
+            if index is not None and part is None:
+                row_names = [cell or "" for cell in _cells(rows.to_series(index))]
     except (InputError, StorageError):
         raise
     except pl.exceptions.PanicException as error:  # not an Exception
         raise cannot_read(path, error) from None
     except Exception as error:  # a damaged file can fail anywhere below, in any way
         raise cannot_read(path, error) from error
-    shape = (n_rows, len(data))
-    return {"dim_names": [names[j] for j in data], "columns": columns, "shape": shape}
+    return {
+        "dim_names": [names[j] for j in data],
+        "row_names": row_names or None,
+        "columns": columns,
+        "shape": shape,
+    }
 
 
-def _frame(path: Path) -> Any:
-    pl = polars(path)
-    try:
-        with path.open("rb") as file:
-            return pl.read_parquet(file)
-    except pl.exceptions.PanicException as error:  # not an Exception
-        raise cannot_read(path, error) from None
-    except Exception as error:  # a damaged file can fail anywhere below, in any way
-        raise cannot_read(path, error) from error
-
-
-def _index(frame: Any, aside: Sequence[int]) -> int | None:
+def _index(frame: Any, names: list[str], aside: Sequence[int]) -> int | None:
     """Return the position of the column that holds the names of the rows, if there is one."""
-    names = list(frame.columns)
     if _PANDAS_INDEX in names:
-        found = names.index(_PANDAS_INDEX)
-        return None if found in aside else found
+        position = names.index(_PANDAS_INDEX)
+        return None if position in aside else position
     if not names or 0 in aside or names[0].lower() not in ROW_NAME_HEADERS:
         return None
-    column = frame.to_series(0)
+    column = frame.select(names[0]).collect().to_series()
     is_name = column.dtype.is_integer() or (
         _is_text(column) and column.null_count() == 0 and column.n_unique() == len(column)
     )

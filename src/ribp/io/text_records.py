@@ -71,8 +71,8 @@ def _separator(path: Path) -> str:
     is_whole = len(lines) < _LINES_TO_LOOK_AT
     lines = [line for line in lines if "\t" in line or not line.isspace()]
     lengths = {separator: _lengths(lines, separator, is_whole) for separator in "\t;,"}
-    for separator, found in lengths.items():
-        if found[0] > 1 and len(set(found)) == 1:
+    for separator, sizes in lengths.items():
+        if sizes[0] > 1 and len(set(sizes)) == 1:
             return separator
     return max(",;\t", key=lambda separator: sum(lengths[separator]))
 
@@ -80,20 +80,20 @@ def _separator(path: Path) -> str:
 def _lengths(lines: list[str], separator: str, is_whole: bool) -> list[int]:
     """Return the number of cells of each row; the last row is left out if it may be cut."""
     reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
-    found: list[int] = []
+    sizes: list[int] = []
     try:
-        found.extend(map(len, reader))  # up to an error, all that came before it
+        sizes.extend(map(len, reader))  # up to an error, all that came before it
     except csv.Error:
-        return [0] if is_whole else found or [0]
-    return (found if is_whole else found[:-1]) or [0]
+        return [0] if is_whole else sizes or [0]
+    return (sizes if is_whole else sizes[:-1]) or [0]
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, plain or compressed; failures to read it are `StorageError`."""
     try:
-        found: Any = gzip.open if path.suffix.lower() == ".gz" else Path.open
-        with found(path, "rb") as file:
+        open_file: Any = gzip.open if path.suffix.lower() == ".gz" else Path.open
+        with open_file(path, "rb") as file:
             yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise StorageError(
@@ -123,17 +123,9 @@ def _opened_text(path: Path) -> Iterator[io.TextIOWrapper]:
 
 def _line_not_utf8(path: Path) -> int:
     """Return the line of the first byte that is not UTF-8."""
-    line = 1
     with opened(path) as file:
-        for raw in file:
-            try:
-                before, more = raw.decode(), True
-            except UnicodeDecodeError as error:
-                before, more = raw[: error.start].decode(), False
-            line += len(_LINE_END.findall(before))
-            if not more:
-                break
-    return line
+        text = file.read().decode(errors="replace")
+    return 1 + len(_LINE_END.findall(text.partition("\ufffd")[0]))
 
 
 def _blank_line(path: Path, line: int) -> StorageError:

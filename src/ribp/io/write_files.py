@@ -1,7 +1,7 @@
 """Writing tables for users: CSV, NPY, NPZ or Parquet, as the end of the name tells.
 
 A file is written under another name in the same folder, forced to the disk, and renamed: a path
-holds a whole table or what it held before. Doubles are written so that they read back the same;
+has a whole table or what it had before. Doubles are written so that they read back the same;
 missing entries are empty cells in CSV and null in Parquet. CSV and Parquet carry names, with those
 of the rows in a first column `id`; NPY and NPZ carry numbers only, a sparse matrix in NPZ as
 SciPy saves it.
@@ -9,20 +9,19 @@ SciPy saves it.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
 
 from ribp.errors import InputError, StorageError
+from ribp.files import write_atomically
 from ribp.io.data_file import ROW_NAME_HEADERS, is_missing, listed, number, shown
 from ribp.io.parquet_files import polars
 
-__all__ = ["write_table"]
+__all__ = ["check_target", "write_table"]
 
 ROW_NAMES = "id"
 _BLOCK = 1000
@@ -46,7 +45,7 @@ def write_table(
     values
         Real numbers of shape (rows, dims), an array or a SciPy sparse matrix; NaN means missing.
     dim_names
-        The names of the columns, all different; x1, x2, ... unless given.
+        The names of the columns, all different; x1, x2, ... if None.
     row_names
         The names of the rows.
     overwrite
@@ -58,15 +57,20 @@ def write_table(
         rule = f"must end in {', '.join(_WRITERS)}"
         raise InputError("--out", rule, repr(str(path)), "Choose one of these formats.")
     values = _checked(values)
-    dims = (
-        [f"x{j + 1}" for j in range(values.shape[1])]
-        if dim_names is None
-        else [*map(str, dim_names)]
-    )
+    names = [f"x{j + 1}" for j in range(values.shape[1])] if dim_names is None else dim_names
+    dims = [*map(str, names)]
     rows = None if row_names is None else [*map(str, row_names)]
     _check_names(dims, rows, values.shape)
     check_target(path, overwrite)
-    _whole(path, lambda file: write(path, file, values, dims, rows))
+    try:
+        write_atomically(path, lambda file: write(path, file, values, dims, rows))
+    except UnicodeEncodeError as error:
+        bad = shown(error.object[error.start : error.end])
+        raise InputError("names", "must be valid Unicode", bad, "Correct that name.") from None
+    except (InputError, StorageError):
+        raise
+    except Exception as error:  # of the disk, or of whichever library writes the format
+        raise _cannot_write(path, error) from error
 
 
 def check_target(path: Path, overwrite: bool) -> None:
@@ -85,27 +89,6 @@ def check_target(path: Path, overwrite: bool) -> None:
         raise StorageError(path, "is there already", "Pass --overwrite, or another path.")
 
 
-def _whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Write all of a file, or leave what is there."""
-    part = path.with_name(f".ribp-{token_hex(8)}.part")
-    try:
-        try:
-            with part.open("xb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except UnicodeEncodeError as error:
-        bad = shown(error.object[error.start : error.end])
-        raise InputError("names", "must be valid Unicode", bad, "Correct that name.") from None
-    except (InputError, StorageError):
-        raise
-    except Exception as error:  # of the disk, or of whichever library writes the format
-        raise _cannot_write(path, error) from error
-
-
 def _cannot_write(path: Path, error: Exception) -> StorageError:
     reason = getattr(error, "strerror", None) or error
     return StorageError(path, f"cannot be written: {reason}", "Choose another folder or name.")
@@ -118,9 +101,9 @@ def _checked(values: Any) -> Any:
         if values.ndim != 2 or values.dtype.kind not in "biuf":
             raise TypeError
     except (TypeError, ValueError):
-        held = f"shape {np.shape(values)}" if hasattr(values, "shape") else type(values).__name__
+        kind = f"shape {np.shape(values)}" if hasattr(values, "shape") else type(values).__name__
         remedy = "Pass numbers of shape (rows, dims)."
-        raise InputError("values", "must be a matrix of real numbers", held, remedy) from None
+        raise InputError("values", "must be a matrix of real numbers", kind, remedy) from None
     stored = {"b": np.int8, "f": np.float64}.get(values.dtype.kind, values.dtype)
     values = values.astype(stored, copy=False)
     numbers = values.data if hasattr(values, "tocsr") else values

@@ -1,9 +1,9 @@
 """Pictures of a result, one picture a file; Matplotlib is loaded when this package is.
 
 Every function takes a `ribp.results.Result` first (`model.result_` of a fitted estimator). It draws
-where it is told, or makes a figure of its own, and returns the Axes (an array of Axes where there
-may be several panels). Nothing is shown by itself: end the cell of a notebook with ``ax.figure``,
-or write ``ax.figure.savefig("picture.png")``.
+in `ax`, or in `figure` where there may be several panels, or in a new picture if they are None, and
+returns the Axes (an array of Axes where there may be several panels). Nothing is shown by itself:
+end the cell of a notebook with ``ax.figure``, or write ``ax.figure.savefig("picture.png")``.
 """
 
 from ribp.plots.activity_map import activity

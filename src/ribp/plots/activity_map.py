@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.plots.labels import plain, row_names
-from ribp.plots.layout import one_panel, say, whole_numbers
-from ribp.plots.row_selection import Selection, selection
+from ribp.plots.layout import check_result, empty_panel, one_panel, whole_numbers
+from ribp.plots.reading import Selection, selection
 from ribp.plots.style import SEQUENTIAL, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["activity"]
@@ -23,6 +22,7 @@ __all__ = ["activity"]
 _NAMED = 30  # rows up to which their names are written
 
 
+@styled()
 def activity(
     result: Result, *, rows: ArrayLike | None = None, most: int = 400, ax: Axes | None = None
 ) -> Axes:
@@ -30,39 +30,33 @@ def activity(
 
     Parameters
     ----------
-    result
-        Of a fit.
     rows
         Indices of the rows to draw; all if None. They are sorted: those with the most popular
         feature first, among them those with the second one, and so on.
     most
         With more rows than this each line of the map is the mean over neighbours.
-    ax
-        Where to draw; a new picture if None.
     """
     check_result(result)
     most = checks.integer("most", most, least=1)
     chosen = selection(result, rows)
     n_rows, n_features = chosen.probs.shape
-    with styled():
-        ax = one_panel(ax, float(np.clip(2.5 + 0.2 * n_features, 4.0, 9.0)), 4.5)
-        if n_features == 0:
-            say(ax, "No feature is in use in half of the draws.")
-            return ax
-        lines, size = _averaged(chosen.probs, most)
-        image = ax.imshow(
-            lines,
-            cmap=SEQUENTIAL,
-            vmin=0.0,
-            vmax=1.0,
-            aspect="auto",
-            extent=(-0.5, n_features - 0.5, n_rows - 0.5, -0.5),
-        )
-        ax.figure.colorbar(image, ax=ax, label="P(row has feature)")
-        ax.set_xlabel("feature, the most popular first")
-        ax.set_ylabel(_label(n_rows, size))
-        whole_numbers(ax, "x", "y")
-        _name_rows(ax, result, chosen)
+    ax = one_panel(ax, float(np.clip(2.5 + 0.2 * n_features, 4.0, 9.0)), 4.5)
+    if n_features == 0:
+        return empty_panel(ax)
+    lines, size = _averaged(chosen.probs, most)
+    image = ax.imshow(
+        lines,
+        cmap=SEQUENTIAL,
+        vmin=0.0,
+        vmax=1.0,
+        aspect="auto",
+        extent=(-0.5, n_features - 0.5, n_rows - 0.5, -0.5),
+    )
+    ax.figure.colorbar(image, ax=ax, label="P(row has feature)")
+    ax.set_xlabel("feature, the most popular first")
+    ax.set_ylabel(_label(n_rows, size))
+    whole_numbers(ax, "x", "y")
+    _name_rows(ax, result, chosen)
     return ax
 
 

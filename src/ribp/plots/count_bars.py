@@ -11,55 +11,44 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ribp.plots.labels import plain
-from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
+from ribp.plots.layout import AnyFigure, AxesArray, check_result, panels, whole_numbers
 from ribp.plots.reading import SPREAD, CountShares, count_shares
 from ribp.plots.style import BLUE, ORANGE, ink, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["counts"]
 
-_FOUND, _LAW = "found", "count law"
-_SEEN = 0.002  # shares below this are not worth room
+_SHARE, _LAW = "found", "count law"
+_VISIBLE = 0.002  # shares below this are not worth room
 
 
+@styled()
 def counts(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     """Draw how many features rows have, and how many their count law expects.
 
-    Rows of up to four different laws have a panel each; of more laws the average is drawn.
-
-    Parameters
-    ----------
-    result
-        Of a fit.
-    figure
-        Where to draw; a new picture if None.
-
-    Returns
-    -------
-    An array of Axes, one a law.
+    Rows of up to four different laws have a panel each; of more laws the average is drawn. The
+    Axes that are returned are one a law.
     """
     check_result(result)
     groups = count_shares(result)
     first, last = _ends(groups)
-    with styled():
-        width = float(np.clip(2.0 + 0.2 * (last - first), 3.0, 5.0))
-        axes = panels(figure, len(groups), 2, width, 2.3, sharex=True, sharey=True)
-        for ax, group in zip(axes, groups, strict=True):
-            _draw(ax, group, first, last)
-        for ax in axes[:: 2 if len(axes) > 1 else 1]:
-            ax.set_ylabel("share of rows")
-        axes[0].figure.supxlabel("features of a row")
-        parts = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
-        shown = {name: parts[name] for name in (_FOUND, SPREAD, _LAW) if name in parts}
-        axes[0].figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)
+    width = float(np.clip(2.0 + 0.2 * (last - first), 3.0, 5.0))
+    axes = panels(figure, len(groups), 2, width, 2.3, sharex=True, sharey=True)
+    for ax, group in zip(axes, groups, strict=True):
+        _draw(ax, group, first, last)
+    for ax in axes[:: 2 if len(axes) > 1 else 1]:
+        ax.set_ylabel("share of rows")
+    axes[0].figure.supxlabel("features of a row")
+    parts = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
+    shown = {name: parts[name] for name in (_SHARE, SPREAD, _LAW) if name in parts}
+    axes[0].figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)
     return axes
 
 
 def _draw(ax: Axes, group: CountShares, first: int, last: int) -> None:
     k = np.arange(first, last + 1)
-    mean, low, high = (one[k] for one in group.found)
-    ax.bar(k, mean, width=0.7, color=BLUE, alpha=0.7, label=_FOUND)
+    mean, low, high = (one[k] for one in group.shares)
+    ax.bar(k, mean, width=0.7, color=BLUE, alpha=0.7, label=_SHARE)
     ax.vlines(k, low, high, color=ink(), lw=1.2, label=SPREAD)
     if group.expected is not None:
         law = group.expected[k]
@@ -78,8 +67,8 @@ def _law(text: str) -> str:
 
 def _ends(groups: list[CountShares]) -> tuple[int, int]:
     """Return the lowest and the highest count worth showing."""
-    high = np.max([np.fmax(one.found.high, one.found.mean) for one in groups], axis=0)
+    high = np.max([np.fmax(one.shares.high, one.shares.mean) for one in groups], axis=0)
     for one in groups:
         high = np.fmax(high, 0.0 if one.expected is None else one.expected)
-    seen = np.flatnonzero(high > _SEEN)
-    return int(seen[0]), int(seen[-1])
+    visible = np.flatnonzero(high > _VISIBLE)
+    return int(visible[0]), int(visible[-1])

@@ -11,29 +11,30 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
+from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.plots.labels import dim_names, percent, plain
-from ribp.plots.layout import AnyFigure, AxesArray, panels, say, whole_numbers
+from ribp.plots.layout import AnyFigure, AxesArray, check_result, empty_panel, panels, whole_numbers
 from ribp.plots.reading import SPREAD, Spread, component, places, row_probs
 from ribp.plots.style import BAND, BLUE, GREY, ORANGE, SEQUENTIAL, SIGNED, ink, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
-__all__ = ["DOTS", "checked_axis", "checked_shape", "colours", "features"]
+__all__ = ["DOTS", "checked_axis", "checked_shape", "colours", "draw_image", "features"]
 
 _BARS = 8  # in a panel
 DOTS = 20
 """Columns up to which they are marked."""
 _DENSE = 500  # columns from which on lines are thin
 _NEGATIVE = 0.1  # share of the largest value from which on negative ones have a colour
-_NONE = "No feature is in use in half of the draws."
 
 
+@styled()
 def features(
     result: Result,
     *,
@@ -43,12 +44,10 @@ def features(
     most: int = 24,
     figure: AnyFigure | None = None,
 ) -> AxesArray:
-    """Draw the features of the main mode, numbered as in `components_`.
+    """Draw the features of the main mode, numbered as in `components_`, one panel each.
 
     Parameters
     ----------
-    result
-        Of a fit.
     shape
         Height and width, if a row of the data is an image: draw images.
     names
@@ -59,32 +58,25 @@ def features(
         draw lines over them.
     most
         Draw at most so many features.
-    figure
-        Where to draw; a new picture if None.
-
-    Returns
-    -------
-    An array of Axes, one a feature.
     """
     check_result(result)
     most = checks.integer("most", most, least=1)
     n_dims = result.settings["n_dims"]
     at = places(result)
     shown = at[:most]
-    found = [component(result, place) for place in shown.tolist()]
-    with styled():
-        if shape is not None:
-            axes = _images(figure, found, checked_shape(shape, n_dims))
-        elif axis is None and (names is not None or dim_names(result)):
-            axes = _bars(figure, found, _checked_names(names or dim_names(result), n_dims))
-        else:
-            axes = _lines(figure, found, *checked_axis(axis, n_dims))
-        if not found:
-            say(axes[0], _NONE)
-        _titles(axes, result, shown, ": " if shape is None else "\n")
-        if at.size > shown.size:
-            text = f"the {shown.size} most popular of {at.size} features"
-            axes[0].figure.suptitle(text)
+    spreads = [component(result, place) for place in shown.tolist()]
+    if shape is not None:
+        axes = _images(figure, spreads, checked_shape(shape, n_dims))
+    elif axis is None and (names is not None or dim_names(result)):
+        axes = _bars(figure, spreads, _checked_names(names or dim_names(result), n_dims))
+    else:
+        axes = _lines(figure, spreads, *checked_axis(axis, n_dims))
+    if not spreads:
+        empty_panel(axes[0])
+    _titles(axes, result, shown, ": " if shape is None else "\n")
+    if at.size > shown.size:
+        text = f"the {shown.size} most popular of {at.size} features"
+        axes[0].figure.suptitle(text)
     return axes
 
 
@@ -96,12 +88,12 @@ def _titles(axes: AxesArray, result: Result, shown: IntArray, between: str) -> N
         ax.set_title(f"{kind} {number}{between}{percent(share)} of rows")
 
 
-def _lines(figure: AnyFigure | None, found: list[Spread], x: FloatArray, label: str) -> AxesArray:
-    axes = panels(figure, len(found), 4, 2.4, 1.5, sharex=True, sharey=True)
+def _lines(figure: AnyFigure | None, spreads: list[Spread], x: FloatArray, label: str) -> AxesArray:
+    axes = panels(figure, len(spreads), 4, 2.4, 1.5, sharex=True, sharey=True)
     order = np.argsort(x, kind="stable")
     marker = "o" if x.size <= DOTS else ""
     width = 1.2 if x.size <= _DENSE else 0.5
-    for ax, (mean, low, high) in zip(axes, found, strict=False):
+    for ax, (mean, low, high) in zip(axes, spreads, strict=False):
         ax.axhline(0.0, color=GREY, lw=0.6, zorder=0)
         ax.fill_between(x[order], low[order], high[order], color=BLUE, alpha=BAND, lw=0)
         ax.plot(x[order], mean[order], color=BLUE, marker=marker, ms=3, lw=width)
@@ -109,14 +101,14 @@ def _lines(figure: AnyFigure | None, found: list[Spread], x: FloatArray, label: 
             ax.vlines(x, low, high, color=BLUE, alpha=BAND, lw=4)
     if np.array_equal(x, np.arange(x.size)):
         whole_numbers(axes[0], "x")
-    _caption(axes, f"{label} (line: mean; band: {SPREAD})", found)
+    _caption(axes, f"{label} (line: mean; band: {SPREAD})", spreads)
     return axes
 
 
-def _bars(figure: AnyFigure | None, found: list[Spread], names: Sequence[str]) -> AxesArray:
+def _bars(figure: AnyFigure | None, spreads: list[Spread], names: Sequence[str]) -> AxesArray:
     number = min(_BARS, len(names))
-    axes = panels(figure, len(found), 4, 2.5, 0.5 + 0.16 * number, sharex=True)
-    for ax, spread in zip(axes, found, strict=False):
+    axes = panels(figure, len(spreads), 4, 2.5, 0.5 + 0.16 * number, sharex=True)
+    for ax, spread in zip(axes, spreads, strict=False):
         largest = np.argsort(-np.abs(spread.mean), kind="stable")[:number]
         mean, low, high = (one[largest] for one in spread)
         y = np.arange(number)
@@ -127,21 +119,18 @@ def _bars(figure: AnyFigure | None, found: list[Spread], names: Sequence[str]) -
         ax.set_ylim(number - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
     what = "values" if number == len(names) else f"the {number} largest values"
-    _caption(axes, f"{what} (bar: mean; line: {SPREAD})", found)
+    _caption(axes, f"{what} (bar: mean; line: {SPREAD})", spreads)
     return axes
 
 
-def _images(figure: AnyFigure | None, found: list[Spread], shape: tuple[int, int]) -> AxesArray:
+def _images(figure: AnyFigure | None, spreads: list[Spread], shape: tuple[int, int]) -> AxesArray:
     wide = float(np.clip(1.4 * shape[1] / shape[0], 1.1, 3.0))
     columns = max(int(9.0 / wide), 1)
-    axes = panels(figure, len(found), min(columns, 6), wide, 1.7)
-    look = colours(np.array([one.mean for one in found]))
-    for ax, spread in zip(axes, found, strict=False):
-        image = ax.imshow(spread.mean.reshape(shape), **look)
-        ax.set_xticks([])
-        ax.set_yticks([])
-        ax.spines[:].set_visible(True)
-    if found:
+    axes = panels(figure, len(spreads), min(columns, 6), wide, 1.7)
+    look = colours(np.array([one.mean for one in spreads]))
+    for ax, spread in zip(axes, spreads, strict=False):
+        image = draw_image(ax, spread.mean.reshape(shape), look)
+    if spreads:
         bar = axes[0].figure.colorbar(image, ax=list(axes), label="mean", shrink=0.8)
         bar.outline.set_visible(False)
     return axes
@@ -149,34 +138,41 @@ def _images(figure: AnyFigure | None, found: list[Spread], shape: tuple[int, int
 
 def colours(values: FloatArray) -> dict[str, Any]:
     """Return one colour map for all images: from zero, or around it; NaN does not count."""
-    seen = values[np.isfinite(values)]
-    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     size = max(abs(low), abs(high)) or 1.0
     if low < -_NEGATIVE * size:
         return {"cmap": SIGNED, "norm": Normalize(-size, size)}
     return {"cmap": SEQUENTIAL, "norm": Normalize(0.0, size)}
 
 
-def _caption(axes: AxesArray, text: str, found: list[Spread]) -> None:
-    if found:
+def draw_image(ax: Axes, values: FloatArray, look: dict[str, Any]) -> AxesImage:
+    """Draw an image with a frame and without ticks."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(True)
+    return ax.imshow(values, **look)
+
+
+def _caption(axes: AxesArray, text: str, spreads: list[Spread]) -> None:
+    if spreads:
         axes[0].figure.supxlabel(text)
 
 
 def checked_shape(shape: Any, n_dims: int) -> tuple[int, int]:
     """Return height and width of an image."""
-    given = tuple(checks.integers("shape", shape, least=1).ravel().tolist())
-    if len(given) != 2 or given[0] * given[1] != n_dims:
+    sizes = tuple(checks.integers("shape", shape, least=1).ravel().tolist())
+    if len(sizes) != 2 or sizes[0] * sizes[1] != n_dims:
         raise InputError(
             "shape", f"must be a height and a width with {n_dims} pixels", shape, "Correct it."
         )
-    return given[0], given[1]
+    return sizes[0], sizes[1]
 
 
 def _checked_names(names: Any, n_dims: int) -> list[str]:
-    given = [str(name) for name in names]
-    if len(given) != n_dims:
-        raise InputError("names", f"must be {n_dims} names", len(given), "Name every column.")
-    return given
+    texts = [str(name) for name in names]
+    if len(texts) != n_dims:
+        raise InputError("names", f"must be {n_dims} names", len(texts), "Name every column.")
+    return texts
 
 
 def checked_axis(axis: Any, n_dims: int) -> tuple[FloatArray, str]:

@@ -32,10 +32,10 @@ def plain(text: object, most: int = 24) -> str:
 @cache
 def _drawable(families: tuple[str, ...]) -> frozenset[int]:
     """Return the characters that some of these fonts have."""
-    found: set[int] = set()
+    characters: set[int] = set()
     for family in families:
-        found |= get_font(findfont(FontProperties(family=[family]))).get_charmap().keys()
-    return frozenset(found)
+        characters |= get_font(findfont(FontProperties(family=[family]))).get_charmap().keys()
+    return frozenset(characters)
 
 
 def percent(share: float) -> str:

@@ -16,13 +16,25 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ribp.plots.validate import check_kind
+from ribp.errors import InputError
+from ribp.results import Result
 
-__all__ = ["AnyFigure", "AxesArray", "Picture", "one_panel", "panels", "say", "whole_numbers"]
+__all__ = [
+    "AnyFigure",
+    "AxesArray",
+    "Picture",
+    "check_kind",
+    "check_result",
+    "empty_panel",
+    "one_panel",
+    "panels",
+    "whole_numbers",
+]
 
 AnyFigure = Figure | SubFigure
 AxesArray = NDArray[np.object_]
 
+NO_FEATURE = "No feature is in use in half of the draws."
 _NARROWEST = 4.2  # inches: captions and legends need them
 
 
@@ -77,10 +89,11 @@ def panels(
     return cells[:number]
 
 
-def say(ax: Axes, text: str) -> None:
-    """Write a text where there is nothing to draw."""
+def empty_panel(ax: Axes, text: str = NO_FEATURE) -> Axes:
+    """Write why there is nothing to draw, and return the Axes."""
     ax.set_axis_off()
     ax.text(0.5, 0.5, text, ha="center", va="center", wrap=True, transform=ax.transAxes)
+    return ax
 
 
 def whole_numbers(ax: Axes, *directions: str) -> None:
@@ -88,3 +101,15 @@ def whole_numbers(ax: Axes, *directions: str) -> None:
     for direction in directions:
         locator = MaxNLocator("auto", integer=True, min_n_ticks=1)
         getattr(ax, f"{direction}axis").set_major_locator(locator)
+
+
+def check_kind(argument: str, value: Any, kind: Any, rule: str, remedy: str) -> None:
+    """Raise an `InputError` unless an argument is of a kind."""
+    if not isinstance(value, kind):
+        raise InputError(argument, rule, f"a {type(value).__name__}", remedy)
+
+
+def check_result(value: Any) -> None:
+    """Raise an `InputError` unless the first argument of a picture is a result."""
+    remedy = "Pass model.result_ of a fitted estimator, or what Result.load returns."
+    check_kind("result", value, Result, "must be a Result", remedy)

@@ -1,4 +1,4 @@
-"""What pictures show of a result, as arrays: means, quantiles and counts over kept draws.
+"""What pictures show of a result, as arrays: means, quantiles and counts over stored draws.
 
 Features are those of the main mode in the order of `Result.alignment`; a *place* is a position in
 that order. The features shown are those that some row has in at least half of the draws, and those
@@ -11,24 +11,29 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from scipy.stats import hypergeom
 
+from ribp import checks
 from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
 from ribp.posterior.stored_draws import array, stored_draws
 from ribp.results import Result
 
 __all__ = [
     "SPREAD",
     "CountShares",
+    "Selection",
     "Spread",
+    "checked_rows",
     "component",
     "count_shares",
     "places",
     "rank_shares",
-    "row_order",
+    "rarely_used",
     "row_probs",
-    "seldom",
+    "selection",
     "weight",
 ]
 
@@ -53,7 +58,7 @@ class CountShares(NamedTuple):
     law: str
     """The law in words; empty if there is none."""
     n_rows: int
-    found: Spread
+    shares: Spread
     """The share of these rows with k features, shape (features + 1,)."""
     expected: FloatArray | None
     """What the law says, shape (features + 1,); None if there is none."""
@@ -69,7 +74,7 @@ def places(result: Result) -> IntArray:
     return np.flatnonzero(share >= _IN_USE)
 
 
-def seldom(result: Result) -> IntArray:
+def rarely_used(result: Result) -> IntArray:
     """Return the places of features that some draws use, but less than half of them."""
     used = np.flatnonzero(result.alignment.in_use.any(axis=0))
     return np.setdiff1d(used, places(result))
@@ -93,17 +98,6 @@ def weight(result: Result, place: int) -> Spread:
     return _spread(expit(_of_feature(result, "log_odds", place)))
 
 
-def row_order(probs: FloatArray) -> IntArray:
-    """Return rows sorted: those that have feature 0 first, of them those with feature 1, and so on.
-
-    A row has a feature here if that is more likely than not.
-    """
-    if probs.shape[1] == 0:
-        return np.arange(len(probs))
-    packed = np.packbits(probs > 0.5, axis=1)
-    return np.lexsort((255 - packed.T)[::-1])
-
-
 def _of_feature(result: Result, name: str, place: int) -> FloatArray:
     """Return a variable of one feature in the draws that use it (in all, if none does)."""
     alignment = result.alignment
@@ -119,6 +113,48 @@ def _spread(draws: FloatArray) -> Spread:
     return Spread(draws.mean(axis=0), low, high)
 
 
+# Rows
+
+
+class Selection(NamedTuple):
+    """Rows in the order in which they are drawn."""
+
+    rows: IntArray
+    """Their indices."""
+    probs: FloatArray
+    """P(row has the feature), shape (rows, features)."""
+
+
+def selection(result: Result, rows: ArrayLike | None) -> Selection:
+    """Return some rows (all if None), sorted by their features for a picture."""
+    n_rows = result.settings["n_rows"]
+    at = np.arange(n_rows) if rows is None else checked_rows(rows, n_rows)
+    probs = row_probs(result, places(result))[at]
+    order = _row_order(probs)
+    return Selection(at[order], probs[order])
+
+
+def _row_order(probs: FloatArray) -> IntArray:
+    """Return rows sorted: those that have feature 0 first, of them those with feature 1, and so on.
+
+    A row has a feature here if that is more likely than not.
+    """
+    if probs.shape[1] == 0:
+        return np.arange(len(probs))
+    packed = np.packbits(probs > 0.5, axis=1)
+    return np.lexsort((255 - packed.T)[::-1])
+
+
+def checked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
+    """Return indices of rows, at least one."""
+    at = checks.integers("rows", rows)
+    if at.ndim != 1 or at.size == 0 or at.max() >= n_rows:
+        raise InputError(
+            "rows", f"must be indices below {n_rows}, at least one", rows, "Correct them."
+        )
+    return at
+
+
 # Counts
 
 
@@ -130,36 +166,36 @@ def count_shares(result: Result) -> list[CountShares]:
     law_of_row = array(result.tree, "laws", "law_of_row").astype(np.int64)
     laws, expected = result.settings["laws"], result.count_probs()
     if len(laws) > _MOST_LAWS:
-        shares = np.bincount(law_of_row, minlength=len(laws)) / law_of_row.size
-        laws, expected = [f"average of {len(laws)} laws"], (shares @ expected)[None]
+        weights = np.bincount(law_of_row, minlength=len(laws)) / law_of_row.size
+        laws, expected = [f"average of {len(laws)} laws"], (weights @ expected)[None]
         law_of_row = np.zeros_like(law_of_row)
     if not laws:
         law_of_row = np.zeros(result.settings["n_rows"], np.int64)
-    found = _shares_by_draw(result, law_of_row, max(len(laws), 1))
+    shares = _shares_by_draw(result, law_of_row, max(len(laws), 1))
     sizes = np.bincount(law_of_row)
     return [
         CountShares(
             laws[at] if laws else "",
             int(sizes[at]),
-            _spread(found[:, at]),
+            _spread(shares[:, at]),
             expected[at] if laws else None,
         )
-        for at in range(found.shape[1])
+        for at in range(shares.shape[1])
     ]
 
 
 def _shares_by_draw(result: Result, group: IntArray, n_groups: int) -> FloatArray:
     """Return the share of rows with k features, shape (draws, groups, features + 1)."""
-    all_stored = stored_draws(result.tree)
-    _, n_draws, _, features = all_stored.shape
+    stored = stored_draws(result.tree)
+    _, n_draws, _, features = stored.shape
     shape = (n_groups, features + 1)
-    found = []
+    shares = []
     for chain in result.alignment.chains:
         for draw in range(n_draws):
-            ones = np.bitwise_count(all_stored.rows[chain, draw]).sum(axis=1, dtype=np.int64)
+            ones = np.bitwise_count(stored.rows[chain, draw]).sum(axis=1, dtype=np.int64)
             number = np.bincount(group * shape[1] + ones, minlength=shape[0] * shape[1])
-            found.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
-    return np.array(found)
+            shares.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
+    return np.array(shares)
 
 
 # Chains

@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import Data
-from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours
+from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours, draw_image
 from ribp.plots.labels import plain, row_names
-from ribp.plots.layout import AnyFigure, AxesArray, panels
-from ribp.plots.reading import places, row_probs
-from ribp.plots.row_selection import checked_rows
+from ribp.plots.layout import AnyFigure, AxesArray, check_kind, check_result, panels
+from ribp.plots.reading import checked_rows, places, row_probs
 from ribp.plots.style import BLUE, GREY, styled
-from ribp.plots.validate import check_kind, check_result
 from ribp.results import Result
 
 __all__ = ["rebuilt"]
 
 _NAMED = 5  # features in a title
+_Pair = tuple[FloatArray, FloatArray, str]  # a row of the data, as rebuilt, and its title
 
 
+@styled()
 def rebuilt(
     result: Result,
     data: Data,
@@ -40,8 +40,6 @@ def rebuilt(
 
     Parameters
     ----------
-    result
-        Of a fit.
     data
         What was fitted, as `ribp.likelihoods.validation.as_data` returns it.
     rows
@@ -50,8 +48,6 @@ def rebuilt(
         As in `features`: images, or where the columns stand.
     most
         How many rows, if `rows` is None.
-    figure
-        Where to draw; a new picture if None.
 
     Returns
     -------
@@ -64,13 +60,12 @@ def rebuilt(
         number = min(checks.integer("most", most, least=1), n_rows)
         rows = (np.arange(number) * n_rows + n_rows // 2) // number
     at = checked_rows(rows, n_rows)
-    made, given = result.fitted(at), data.rows(at)
-    seen = given.values if given.complete else np.where(given.observed, given.values, np.nan)
-    with styled():
-        if shape is not None:
-            return _images(figure, seen, made, checked_shape(shape, n_dims), _titles(result, at))
-        x, label = checked_axis(axis, n_dims)
-        return _lines(figure, seen, made, x, label, _titles(result, at))
+    rebuilt_values, shown = result.fitted(at), data.rows(at)
+    values = shown.values if shown.complete else np.where(shown.observed, shown.values, np.nan)
+    pairs = list(zip(values, rebuilt_values, _titles(result, at), strict=True))
+    if shape is not None:
+        return _images(figure, pairs, checked_shape(shape, n_dims))
+    return _lines(figure, pairs, *checked_axis(axis, n_dims))
 
 
 def _titles(result: Result, rows: IntArray) -> list[str]:
@@ -79,23 +74,16 @@ def _titles(result: Result, rows: IntArray) -> list[str]:
     titles = []
     for n, p in zip(rows.tolist(), probs, strict=True):
         has = np.flatnonzero(p > 0.5)
-        said = ", ".join(map(str, has[:_NAMED])) + (", …" if has.size > _NAMED else "")
-        titles.append(f"{plain(names[n], 18) if names else f'row {n}'}: {said or 'no feature'}")
+        listed = ", ".join(map(str, has[:_NAMED])) + (", …" if has.size > _NAMED else "")
+        titles.append(f"{plain(names[n], 18) if names else f'row {n}'}: {listed or 'no feature'}")
     return titles
 
 
-def _lines(
-    figure: AnyFigure | None,
-    seen: FloatArray,
-    made: FloatArray,
-    x: FloatArray,
-    label: str,
-    titles: list[str],
-) -> AxesArray:
-    axes = panels(figure, len(seen), 3, 3.2, 1.7, sharex=True, sharey=True)
+def _lines(figure: AnyFigure | None, pairs: list[_Pair], x: FloatArray, label: str) -> AxesArray:
+    axes = panels(figure, len(pairs), 3, 3.2, 1.7, sharex=True, sharey=True)
     order = np.argsort(x, kind="stable")
     marker = "o" if x.size <= DOTS else ""
-    for ax, data, fit, title in zip(axes, seen, made, titles, strict=True):
+    for ax, (data, fit, title) in zip(axes, pairs, strict=True):
         ax.plot(x[order], data[order], color=GREY, lw=2.5, marker=marker, ms=5, label="data")
         ax.plot(x[order], fit[order], color=BLUE, lw=1.0, marker=marker, ms=2, label="features")
         ax.set_title(title)
@@ -104,23 +92,13 @@ def _lines(
     return axes
 
 
-def _images(
-    figure: AnyFigure | None,
-    seen: FloatArray,
-    made: FloatArray,
-    shape: tuple[int, int],
-    titles: list[str],
-) -> AxesArray:
+def _images(figure: AnyFigure | None, pairs: list[_Pair], shape: tuple[int, int]) -> AxesArray:
     wide = float(np.clip(1.4 * shape[1] / shape[0], 0.8, 3.0))
-    axes = panels(figure, 2 * len(seen), 6, wide, 1.7)
-    look = colours(np.concatenate([seen, made]))
-    for at, (data, fit, title) in enumerate(zip(seen, made, titles, strict=True)):
-        for ax, values, text in zip(
-            axes[2 * at : 2 * at + 2], (data, fit), (title, "features"), strict=True
-        ):
-            ax.imshow(values.reshape(shape), **look)
-            ax.set_title(text)
-            ax.set_xticks([])
-            ax.set_yticks([])
-            ax.spines[:].set_visible(True)
+    axes = panels(figure, 2 * len(pairs), 6, wide, 1.7)
+    look = colours(np.array([pair[:2] for pair in pairs]))
+    for left, right, (data, fit, title) in zip(axes[::2], axes[1::2], pairs, strict=True):
+        draw_image(left, data.reshape(shape), look)
+        draw_image(right, fit.reshape(shape), look)
+        left.set_title(title)
+        right.set_title("features")
     return axes

@@ -10,15 +10,15 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from ribp import checks
-from ribp.plots.layout import one_panel, whole_numbers
-from ribp.plots.row_selection import selection
+from ribp.plots.layout import check_result, one_panel, whole_numbers
+from ribp.plots.reading import selection
 from ribp.plots.style import SEQUENTIAL, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["coactivation"]
 
 
+@styled()
 def coactivation(
     result: Result, rows: ArrayLike | None = None, most: int = 400, *, ax: Axes | None = None
 ) -> Axes:
@@ -26,14 +26,10 @@ def coactivation(
 
     Parameters
     ----------
-    result
-        Of a fit.
     rows
         Indices of the rows to draw; all if None. They are sorted as in `activity`.
     most
         Of more rows than this so many are drawn, evenly spaced in that order.
-    ax
-        Where to draw; a new picture if None.
     """
     check_result(result)
     most = checks.integer("most", most, least=1)
@@ -43,12 +39,11 @@ def coactivation(
     if number == ordered.size:
         shown = ordered
     shared = result.coactivation(shown)
-    with styled():
-        ax = one_panel(ax, 5.6, 4.7)
-        image = ax.imshow(shared, cmap=SEQUENTIAL, vmin=0.0, vmax=float(shared.max()) or 1.0)
-        ax.figure.colorbar(image, ax=ax, label="features that two rows share, on average")
-        some = "" if number == ordered.size else f"{number} of "
-        ax.set_xlabel(f"{some}{ordered.size} rows, sorted by their features")
-        ax.set_ylabel("the same rows")
-        whole_numbers(ax, "x", "y")
+    ax = one_panel(ax, 5.6, 4.7)
+    image = ax.imshow(shared, cmap=SEQUENTIAL, vmin=0.0, vmax=float(shared.max()) or 1.0)
+    ax.figure.colorbar(image, ax=ax, label="features that two rows share, on average")
+    some = "" if number == ordered.size else f"{number} of "
+    ax.set_xlabel(f"{some}{ordered.size} rows, sorted by their features")
+    ax.set_ylabel("the same rows")
+    whole_numbers(ax, "x", "y")
     return ax

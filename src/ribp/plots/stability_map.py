@@ -15,10 +15,9 @@ from matplotlib.axes import Axes
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.plots.layout import one_panel, say, whole_numbers
-from ribp.plots.reading import places, seldom
+from ribp.plots.layout import check_result, empty_panel, one_panel, whole_numbers
+from ribp.plots.reading import places, rarely_used
 from ribp.plots.style import GREY, SEQUENTIAL, styled
-from ribp.plots.validate import check_result
 from ribp.results import Result
 
 __all__ = ["stability"]
@@ -28,6 +27,7 @@ _TEXT: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "black"}
 _WRITTEN = 16  # features up to which numbers are written into the cells
 
 
+@styled()
 def stability(result: Result, *, most: int = 200, ax: Axes | None = None) -> Axes:
     """Draw for each feature and chain the share of draws in which the feature is itself.
 
@@ -35,35 +35,29 @@ def stability(result: Result, *, most: int = 200, ax: Axes | None = None) -> Axe
 
     Parameters
     ----------
-    result
-        Of a fit.
     most
         Draw at most so many features.
-    ax
-        Where to draw; a new picture if None.
     """
     check_result(result)
-    usual, rare = places(result), seldom(result)
+    usual, rare = places(result), rarely_used(result)
     shown = np.append(usual, rare)[: checks.integer("most", most, least=1)]
     shares = np.full((result.n_chains, shown.size), np.nan)
     shares[list(result.alignment.chains)] = result.alignment.stability[:, shown]
-    with styled():
-        width = float(np.clip(3.0 + 0.25 * shown.size, 5.0, 9.5))
-        ax = one_panel(ax, width, 1.3 + 0.35 * result.n_chains)
-        if shown.size == 0:
-            say(ax, "No feature is in use in any draw.")
-            return ax
-        colours = colormaps[SEQUENTIAL].with_extremes(bad=_OTHER)
-        image = ax.imshow(shares, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
-        ax.figure.colorbar(image, ax=ax, label="share of draws")
-        _label(ax, result)
-        if shown.size <= _WRITTEN:
-            _write(ax, shares)
-        if usual.size < shown.size:
-            ax.axvline(usual.size - 0.5, color="black", lw=1.0)
-            ax.set_title(f"features from {usual.size} on: in use in less than half of the draws")
-        whole_numbers(ax, "x")
-        ax.set_xlabel("feature, the most popular first")
+    width = float(np.clip(3.0 + 0.25 * shown.size, 5.0, 9.5))
+    ax = one_panel(ax, width, 1.3 + 0.35 * result.n_chains)
+    if shown.size == 0:
+        return empty_panel(ax, "No feature is in use in any draw.")
+    colours = colormaps[SEQUENTIAL].with_extremes(bad=_OTHER)
+    image = ax.imshow(shares, cmap=colours, vmin=0.0, vmax=1.0, aspect="auto")
+    ax.figure.colorbar(image, ax=ax, label="share of draws")
+    _label(ax, result)
+    if shown.size <= _WRITTEN:
+        _write(ax, shares)
+    if usual.size < shown.size:
+        ax.axvline(usual.size - 0.5, color="black", lw=1.0)
+        ax.set_title(f"features from {usual.size} on: in use in less than half of the draws")
+    whole_numbers(ax, "x")
+    ax.set_xlabel("feature, the most popular first")
     return ax
 
 

@@ -11,9 +11,8 @@ import math
 import numpy as np
 
 from ribp.plots.labels import chain_names
-from ribp.plots.layout import AnyFigure, AxesArray, panels, whole_numbers
+from ribp.plots.layout import AnyFigure, AxesArray, check_result, panels, whole_numbers
 from ribp.plots.style import line, styled
-from ribp.plots.validate import check_result
 from ribp.posterior.diagnostics import Diagnostic, quantities
 from ribp.results import Result
 
@@ -31,44 +30,33 @@ QUANTITIES = {
 """Names of `Result.diagnostics` in words."""
 
 
+@styled()
 def traces(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     """Draw the log joint density, the number of features in use, mass and scales over draws.
 
-    What was given, not learned, is left out.
-
-    Parameters
-    ----------
-    result
-        Of a fit.
-    figure
-        Where to draw; a new picture if None.
-
-    Returns
-    -------
-    An array of Axes, one a quantity.
+    One panel a quantity. What was fixed, not learned, is left out.
     """
     check_result(result)
-    found, known = dict(quantities(result.tree)), result.diagnostics()
+    draws_of, diagnostics = dict(quantities(result.tree)), result.diagnostics()
     number = result.tree["posterior"]["draw"].to_numpy()
     names, marker = chain_names(result), "o" if number.size == 1 else ""
-    with styled():
-        axes = panels(figure, len(found), 2, 4.2, 1.7, sharex=True)
-        for ax, (name, draws) in zip(axes, found.items(), strict=True):
-            for chain, values in enumerate(draws):
-                looks = {"lw": 0.9, "marker": marker, "ms": 3, **line(chain)}
-                ax.plot(number, values, label=names[chain], **looks)
-            ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(known[name])})")
-            if np.array_equal(draws, np.rint(draws)):
-                whole_numbers(ax, "y")
-        whole_numbers(axes[0], "x")
-        axes[0].figure.supxlabel("draw")
-        handles, texts = axes[0].get_legend_handles_labels()
-        axes[0].figure.legend(handles, texts, loc="outside upper center", ncols=4)
+    axes = panels(figure, len(draws_of), 2, 4.2, 1.7, sharex=True)
+    for ax, (name, draws) in zip(axes, draws_of.items(), strict=True):
+        for chain, values in enumerate(draws):
+            looks = {"lw": 0.9, "marker": marker, "ms": 3, **line(chain)}
+            ax.plot(number, values, label=names[chain], **looks)
+        ax.set_title(f"{QUANTITIES[name]} ({r_hat_text(diagnostics[name])})")
+        if np.array_equal(draws, np.rint(draws)):
+            whole_numbers(ax, "y")
+    whole_numbers(axes[0], "x")
+    axes[0].figure.supxlabel("draw")
+    handles, texts = axes[0].get_legend_handles_labels()
+    axes[0].figure.legend(handles, texts, loc="outside upper center", ncols=4)
     return axes
 
 
-def r_hat_text(known: Diagnostic) -> str:
+def r_hat_text(diagnostic: Diagnostic) -> str:
     """Return R-hat in words, also where nothing is known."""
-    if math.isnan(known.r_hat):
+    if math.isnan(diagnostic.r_hat):
         return "R-hat unknown"
-    return "R-hat infinite" if math.isinf(known.r_hat) else f"R-hat {known.r_hat:.3f}"
+    return "R-hat infinite" if math.isinf(diagnostic.r_hat) else f"R-hat {diagnostic.r_hat:.3f}"

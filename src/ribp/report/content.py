@@ -21,11 +21,11 @@ class Fit:
     Parameters
     ----------
     result
-        What was found.
+        Of the fit.
     name
         Of the data.
     data
-        What the fit has seen, if it is still there.
+        The data of the fit, if they are still there.
     show_rows
         Whether names and numbers of rows may be on the page.
     hidden

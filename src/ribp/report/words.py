@@ -1,4 +1,4 @@
-"""What a fit means, in plain words: what to do about it, what terms stand for."""
+"""Texts of a report: names of methods and quantities, terms, and advice on warnings."""
 
 from __future__ import annotations
 

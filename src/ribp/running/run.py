@@ -151,7 +151,8 @@ def run_chains(
     with one_blas_thread(), ThreadPoolExecutor(n_jobs, "ribp-chain") as pool:
         futures: list[Future[None]] = []
         try:
-            futures += (pool.submit(run.work, chain) for chain in chains)
+            for chain in chains:
+                futures.append(pool.submit(run.work, chain))  # noqa: PERF401 - one may fail
             _wait(futures, progress)
         except KeyboardInterrupt:
             interrupted = any(chain.n_sweeps < plan.n_sweeps for chain in chains)

@@ -1,0 +1,167 @@
+"""Steps of `ribp fit` and `ribp resume` before and after the fit itself."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from ribp.cli.run_folder import InputTable, RunFolder, read_table
+from ribp.cli.show import say, show_summary
+from ribp.counts import RowCounts
+from ribp.errors import FitWarning, InputError
+from ribp.estimators import RestrictedIBP
+from ribp.fitting import Prepared
+from ribp.io.large_files import LargeFile, is_large
+from ribp.results import Result
+from ribp.rows.local import in_memory
+from ribp.rows.store import RowStore
+from ribp.running.samplers import ROW_METHODS
+
+__all__ = ["Rows", "StartedRun", "begin", "finish", "guarded", "opened", "read_again"]
+
+_USUAL_FEATURES = 30  # to estimate memory, if nobody says how many
+
+
+class StartedRun(NamedTuple):
+    """A run with its folder, before its fit."""
+
+    folder: RunFolder
+    model: RestrictedIBP
+    table: InputTable | None
+    """The data; None where a file is read in parts."""
+    large: LargeFile | None
+    """The file that is read in parts."""
+    prepared: Prepared | None = None
+    """The fit, where it could be validated before the folder was created."""
+
+
+class Rows(NamedTuple):
+    """The data of a run as `prepare` takes them: in memory, in a file or on a cluster."""
+
+    store: RowStore
+    counts: RowCounts | None
+    row_names: list[str] | None
+    dim_names: list[str] | None
+
+
+def begin(
+    out: Path, source: dict[str, Any], arguments: dict[str, Any], overwrite: bool
+) -> StartedRun:
+    """Validate data and options, then create the folder of a run.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    source
+        Path, counts, holdout, seed, memory and scheduler, as config.json stores them.
+    arguments
+        Of the estimator.
+    overwrite
+        Whether another run in the folder may be replaced.
+    """
+    folder, model, path = RunFolder(out), RestrictedIBP(**arguments), Path(source["path"])
+    table = large = prepared = None
+    if is_large(path) or source["memory"] is not None or source["scheduler"] is not None:
+        source = source | {"large": True}
+        _check_method(arguments["method"], source["holdout"])
+        large = _large_file(source, arguments)
+        large.check()
+    else:
+        table = read_table(path, source["counts"], source["holdout"], source["seed"])
+        prepared = model.prepare(*_rows_of(table))
+    folder.create({"source": source, "estimator": arguments}, overwrite)
+    if table is not None and table.hidden.any():
+        folder.write_hidden(table)
+    folder.log(f"fit {path} with seed {source['seed']}")
+    return StartedRun(folder, model, table, large, prepared)
+
+
+def read_again(path: Path) -> StartedRun:
+    """Return the run in a folder, with the data that it was begun with."""
+    folder = RunFolder(path)
+    config = folder.config()
+    source, arguments = config["source"], config["estimator"]
+    with folder.known_settings():
+        model = RestrictedIBP(**arguments)
+        large = _large_file(source, arguments) if source.get("large") else None
+    table = folder.table() if large is None else None
+    folder.log("resume")
+    return StartedRun(folder, model, table, large)
+
+
+def _large_file(source: dict[str, Any], arguments: dict[str, Any]) -> LargeFile:
+    most = arguments["max_features"]
+    return LargeFile(
+        Path(source["path"]),
+        source["counts"],
+        source["memory"],
+        source["scheduler"],
+        most if isinstance(most, int) else _USUAL_FEATURES,
+    )
+
+
+def _check_method(method: str, holdout: float) -> None:
+    """Raise an `InputError` unless a method can read data in parts, with no entries hidden."""
+    if method not in ROW_METHODS or holdout:
+        raise InputError(
+            "--method",
+            f"must be one of {', '.join(ROW_METHODS)}, without --holdout, where data are read in "
+            "parts",
+            f"--holdout {holdout}" if holdout else method,
+            "Write --method gibbs-rows.",
+        )
+
+
+@contextmanager
+def opened(run: StartedRun) -> Iterator[Rows]:
+    """Yield the data of a run: those in memory, or a file that is read in parts."""
+    if run.table is not None:
+        yield _rows_of(run.table)
+    elif run.large is not None:
+        with run.large.opened(run.folder.path) as (store, counts, dim_names):
+            yield Rows(store, counts, None, dim_names)
+
+
+def _rows_of(table: InputTable) -> Rows:
+    return Rows(in_memory(table.data), table.counts, table.row_names, table.dim_names)
+
+
+@contextmanager
+def guarded(folder: RunFolder) -> Iterator[None]:
+    """Leave warnings of a fit to its summary; exit with 130 if it is interrupted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        try:
+            yield
+        except KeyboardInterrupt:
+            _stop_interrupted(folder)
+
+
+def finish(run: StartedRun, result: Result, dim_names: list[str] | None, json: bool) -> None:
+    """Save the fitted model of a run and print its summary; exit with 130 if interrupted."""
+    folder, model, table = run.folder, run.model, run.table
+    model.adopt(result, dim_names).set_params(n_draws=result.settings["n_draws"])
+    for notice in result.summary().warnings:
+        folder.log(f"warning: {notice.text}")
+    scores = None
+    if table is not None and table.hidden.any():
+        scores = model.result_.held_out_log_density(table.values, table.hidden)
+        model.result_ = model.result_.scored(table.data, table.values, table.hidden)
+    model.save(folder.result, overwrite=True)
+    folder.log(f"done: {result.n_chains} chains of {result.n_draws} draws")
+    show_summary(model.result_, folder.path, json, scores)
+    if result.interrupted:
+        _stop_interrupted(folder)
+    if not json:
+        say(f"Saved in {folder.path}. Look again with: ribp summary {folder.path}")
+
+
+def _stop_interrupted(folder: RunFolder) -> NoReturn:
+    folder.log("interrupted")
+    sys.stderr.write(f"ribp: interrupted; go on with: ribp resume {folder.path}\n")
+    raise SystemExit(130)
