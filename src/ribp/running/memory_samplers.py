@@ -158,9 +158,9 @@ class BuffetVariational(InMemory):
     ) -> tuple[DrawnBuffet, float, Tally]:
         """Make one iteration, and draw from q."""
         data, n_threads = rows
-        q, info = ibp_variational.update(rng, seed, state.q, self.model, data, n_threads=n_threads)
+        q, _ = ibp_variational.update(rng, seed, state.q, self.model, data, n_threads=n_threads)
         drawn = self.drawn(rng, q)
-        return drawn, float(info.bound), tally(drawn.shown.rows)
+        return drawn, float(q.bound), tally(drawn.shown.rows)
 
     def drawn(self, rng: np.random.Generator, q: BuffetState) -> DrawnBuffet:
         """Return q with a draw of it."""

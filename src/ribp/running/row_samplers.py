@@ -176,8 +176,8 @@ class Hybrid(ByPasses):
         self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
     ) -> tuple[Drawn, float, Tally]:
         """Make one iteration, and draw from q."""
-        q, tally, info = hybrid.update(rng, seed, state.q, self.model, rows)
-        return Drawn(q, hybrid.draw(rng, q, self.model)), float(info.bound), tally
+        q, tally, _ = hybrid.update(rng, seed, state.q, self.model, rows)
+        return Drawn(q, hybrid.draw(rng, q, self.model)), float(q.bound), tally
 
 
 class Stochastic(ByPasses):
@@ -210,9 +210,9 @@ class Stochastic(ByPasses):
         self, rng: np.random.Generator, seed: np.uint64, state: Drawn, rows: ChainRows
     ) -> tuple[Drawn, float, Tally]:
         """Make one iteration, and draw from q."""
-        q, info = stochastic.update(rng, seed, state.q, self.model, rows)
+        q, _ = stochastic.update(rng, seed, state.q, self.model, rows)
         drawn, tally = self.drawn(rng, q, rows)
-        return drawn, float(info.bound), tally
+        return drawn, float(q.bound), tally
 
     def packed(self, state: Drawn, rows: ChainRows) -> Packed:
         """Return Z of all rows."""
