@@ -138,7 +138,7 @@ def fitted(n_rows: int, n_threads: int) -> dict[str, Any]:
     began, used = time.perf_counter(), time.process_time()
     state = stochastic.start(rng, model, table)
     first = n_found(truth, state.parameters.features)
-    state, info = stochastic.update(rng, np.uint64(0), state, model, table)
+    state, moved = stochastic.update(rng, np.uint64(0), state, model, table)
     seconds, used = time.perf_counter() - began, time.process_time() - used
     at = np.sort(rng.permutation(n_rows)[:SAMPLE])
     part = model.on_rows(at)
@@ -148,7 +148,7 @@ def fitted(n_rows: int, n_threads: int) -> dict[str, Any]:
     return {
         "rows": n_rows, "features": scale.FEATURES, "dims": scale.DIMS, "law": scale.LAW,
         "noise": scale.NOISE, "rarest feature": float(rows.mean(axis=0).min()),
-        "features found by the search": first, "moved": info.moved,
+        "features found by the search": first, "moved": moved,
         **recovered(case, state.parameters.features, row_means(part, sampled), at),
         "worst correlation": float(matched(truth, state.parameters.features)[2].min()),
         "seconds": seconds, "processor seconds": used,

@@ -47,11 +47,11 @@ def from_rows(model, data, z, state):
 
 
 def update(rng, seed, state, model, data, n_threads=1, **options):
-    """Return a whole state after an iteration, and what that did."""
+    """Return a whole state after an iteration, and whether weights were drawn."""
     rows = loaded(state, model, data, n_threads)
-    q, tally, info = hybrid.update(rng, np.uint64(seed), state.q, model, rows, **options)
+    q, tally, redrawn = hybrid.update(rng, np.uint64(seed), state.q, model, rows, **options)
     np.testing.assert_array_equal(tally.sizes, drawn(model, rows).sum(axis=0))
-    return whole(q, model, rows), info
+    return whole(q, model, rows), redrawn
 
 
 def drawn(model, rows):

@@ -81,7 +81,7 @@ def test_poisson_moves_leave_their_beta_unchanged(name):
     law = kernel.law_of(THETA, TABLE[name])
     pi = at_beta(poisson_log_likelihood(X, A, ALL, OFFSET), TABLE[name])
     tilted, at = THETA + (1 - BETA) * SHIFT, np.flatnonzero(X)
-    hot = sweep_poisson.Counts(at, BETA * X[at], OFFSET, LOADINGS, BETA * A.sum(axis=1))
+    hot = sweep_poisson.PositiveCounts(at, BETA * X[at], OFFSET, LOADINGS, BETA * A.sum(axis=1))
     rates, gains = np.empty(at.size), np.empty(FEATURES)
 
     def log_weights(z, i):

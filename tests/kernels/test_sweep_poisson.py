@@ -59,7 +59,7 @@ def at_hand(offset, seen, x=X, loadings=LOADINGS):
         kernel.fill_totals(seen, loadings, totals)
     m = kernel.list_counts(x, np.empty(0, bool) if seen.all() else seen, at, counts)
     np.testing.assert_array_equal(at[:m], np.flatnonzero(seen & (x > 0)))
-    return kernel.Counts(at[:m], counts[:m], offset, loadings, totals)
+    return kernel.PositiveCounts(at[:m], counts[:m], offset, loadings, totals)
 
 
 def conditionals(data, table):

@@ -50,18 +50,18 @@ def test_a_run_that_was_killed_goes_on(whole, file, method, tmp_path, monkeypatc
     save_often(monkeypatch, 1)
     done, run = [], tmp_path / "run"
     sampler = fitting.sampler(method, model_of(ROWS))
-    kind, sweep = type(sampler), type(sampler).sweep
+    kind, update = type(sampler), sampler.update
 
-    def failing(self, *given):
+    def failing(*given):
         done.append(1)
         if len(done) == fails_at:
             raise StoppedError
-        return sweep(self, *given)
+        return update(*given)
 
-    monkeypatch.setattr(kind, "sweep", failing)
+    monkeypatch.setattr(kind, "update", staticmethod(failing))
     with pytest.raises(StoppedError):
         fitting.fit(model_of(ROWS), LocalStore(npy_source(file), 1), method, checkpoint=run, **PLAN)
-    monkeypatch.setattr(kind, "sweep", sweep)
+    monkeypatch.setattr(kind, "update", staticmethod(update))
     assert_same_results(whole, fitting.resume(run, data_of(np.load(file)), progress=False))
 
 

@@ -79,9 +79,9 @@ def test_an_iteration_is_a_pass_until_it_rests():
     bounds, moves, rng = [], [], np.random.default_rng(1)
     plan = BatchPlan(batch=250)
     while not state.at_rest:
-        state, info = stochastic.update(rng, np.uint64(3), state, model, rows, plan=plan)
-        bounds.append(info.bound)
-        moves.append(info.moved)
+        state, moved = stochastic.update(rng, np.uint64(3), state, model, rows, plan=plan)
+        bounds.append(state.bound)
+        moves.append(moved)
     assert state.n_updates == 12 * len(moves) == 12 * state.number
     assert 2 < len(moves) < 50
     steps = np.array([plan.step(at) for at in range(state.n_updates)]).reshape(-1, 12).sum(axis=1)
@@ -89,9 +89,9 @@ def test_an_iteration_is_a_pass_until_it_rests():
     assert np.flatnonzero(small_moves).tolist() == [len(moves) - 1]
     assert bounds[-1] > bounds[0]
     # Nothing happens at rest, and draws obey their laws.
-    again, info = stochastic.update(rng, np.uint64(3), state, model, rows)
+    again, moved = stochastic.update(rng, np.uint64(3), state, model, rows)
     assert again is state
-    assert info == (state.bound, 0.0)
+    assert moved == 0.0
     one, other = (draw(np.random.default_rng(0), seed, state, model, rows).rows for seed in (1, 2))
     assert not np.array_equal(one, other)
     for z in (one, other):
@@ -201,13 +201,12 @@ def test_the_bound_of_a_pass_is_exact(monkeypatch):
 
     monkeypatch.setattr(stochastic, "sweep_rows", kept)
     plan = BatchPlan(batch=4, still=0.0)
-    state, info = stochastic.update(
+    state, _ = stochastic.update(
         np.random.default_rng(0), np.uint64(1), state, model, rows_of(model, data), plan=plan
     )
     lam, terms = (np.array([found[n][part] for n in range(12)]) for part in range(2))
     by_hand = Whole(as_structured(state), lam, terms)
-    assert info.bound == state.bound
-    assert info.bound == pytest.approx(bound(by_hand, model, data), abs=1e-9)
+    assert state.bound == pytest.approx(bound(by_hand, model, data), abs=1e-9)
 
 
 def test_rows_of_a_pass_are_drawn_from_their_q():
@@ -263,12 +262,12 @@ def test_at_rest_the_bound_is_exact_and_features_are_best():
     model, data = case.model, case.data
     state = begun(first, model, data)
     plan, rows = BatchPlan(most_passes=1), rows_of(model, data)
-    rest, info = stochastic.update(
+    rest, _ = stochastic.update(
         np.random.default_rng(0), np.uint64(1), state, model, rows, plan=plan
     )
     assert rest.at_rest
     as_whole = whole(as_structured(rest), model, rows)
-    assert info.bound == pytest.approx(bound(as_whole, model, data), abs=1e-9)
+    assert rest.bound == pytest.approx(bound(as_whole, model, data), abs=1e-9)
     shown = draw(np.random.default_rng(0), 1, rest, model, rows)
     assert shown.rows.shape == (12, 3)
     assert len(rest.z) == 0

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import betaln, digamma, entr
+from scipy.special import betaln, digamma
 
 from ribp import checks
 from ribp.checks import FloatArray
@@ -35,7 +35,6 @@ from ribp.mcmc import hyper
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
 from ribp.variational.features import FeatureFactor, RowSums, draw_features
-from ribp.variational.hybrid import HybridInfo
 from ribp.variational.mean_field import (
     all_sums,
     coins,
@@ -48,17 +47,8 @@ from ribp.variational.mean_field import (
 from ribp.weights import WeakLimitPrior
 from ribp.weights.hyper_prior import log_mass_density
 
-__all__ = [
-    "BuffetState",
-    "FiniteBuffetModel",
-    "WeightKind",
-    "begin",
-    "bound",
-    "draw",
-    "from_rows",
-    "improve",
-    "update",
-]
+__all__ = ["BuffetState", "FiniteBuffetModel", "WeightKind", "begin", "draw", "from_rows",
+           "improve", "update"]  # fmt: skip
 
 WeightKind = Literal["beta", "sample"]
 
@@ -127,13 +117,15 @@ def update(
     *,
     every: int = 25,
     n_threads: int = 1,
-) -> tuple[BuffetState, HybridInfo]:
-    """Make one iteration; where weights are drawn, before it if `every` have been made since."""
+) -> tuple[BuffetState, bool]:
+    """Make one iteration, and return whether weights were drawn before it.
+
+    Where they are drawn at all, it is before each `every`-th iteration.
+    """
     redrawn = not state.shapes.size and state.number > 0 and state.number % every == 0
     if redrawn:
         state = _redraw(rng, seed, state, model)
-    fresh = improve(state, model, data, n_threads)
-    return fresh, HybridInfo(fresh.bound, redrawn)
+    return improve(state, model, data, n_threads), redrawn
 
 
 def improve(
@@ -215,31 +207,6 @@ def _redraw(
     log_odds = beta_log_odds_variates(rng, on, off, sizes.size)
     mass = model.mass or hyper.update_mass(rng, model.weight_prior(state.mass), log_odds)
     return state._replace(log_odds=log_odds, mass=mass)
-
-
-# The bound
-
-
-def bound(state: BuffetState, model: FiniteBuffetModel, data: Data) -> float:
-    """Return the bound from its definition, for any state."""
-    nu, sizes = state.nu, state.nu.sum(axis=0)
-    value = float(entr(nu).sum() + entr(1.0 - nu).sum())
-    value += float(sizes @ state.log_odds) + len(nu) * _log_none(state)
-    value += model.log_mass_prior(state.mass)
-    prior = model.weight_prior(state.mass)
-    if state.shapes.size:
-        value -= _divergence(state.shapes, prior.shape, prior.concentration - prior.shape)
-    else:
-        value += prior.log_density(state.log_odds)
-    sums = all_sums(model.likelihood, data, nu)
-    return value + data_bound(model.likelihood, sums, state.features, state.parameters)
-
-
-def _divergence(shapes: FloatArray, a: float, b: float) -> float:
-    """Return the divergence of Beta factors from Beta(a, b), summed."""
-    log_on, log_off = digamma(shapes) - digamma(shapes.sum(axis=0))
-    each = (shapes[0] - a) * log_on + (shapes[1] - b) * log_off + betaln(a, b) - betaln(*shapes)
-    return float(each.sum())
 
 
 # To begin, and to show

@@ -311,7 +311,7 @@ def anneal_poisson(seed, grid, data, shift, law, particles, log_weights):
     for t in range(1, grid.shape[0]):
         beta = grid[t]
         tilted = law.theta + (1.0 - beta) * shift
-        hot = sweep_poisson.Counts(
+        hot = sweep_poisson.PositiveCounts(
             data.at, beta * data.x, data.offset, data.loadings, beta * data.totals
         )
         for r in range(particles.shape[0]):
@@ -353,7 +353,7 @@ def poisson(
         fill_shift(b, squares, matrix, mean, shift)
         sweep_poisson.fill_totals(observed[n], loadings, totals)
         m = sweep_poisson.list_counts(data[n], observed[n], at, counts)
-        own = sweep_poisson.Counts(at[:m], counts[:m], offset, loadings, totals)
+        own = sweep_poisson.PositiveCounts(at[:m], counts[:m], offset, loadings, totals)
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)
         for r in range(n_particles):
             log_weights[r] = sweep_poisson.excess(particles[r], shift, own, np.empty(m))

@@ -20,8 +20,8 @@ import numpy as np
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_collapsed import (
+    gram_of_row,
     log_predictive,
-    own_gram,
     put_back,
     switch,
     switched,
@@ -92,7 +92,7 @@ def sweep(
     log_rate = math.log(concentration * mass / everyone)
     for n in range(first, n_rows):
         x, z = data[n], rows[n]
-        mask, own, size = own_gram(n, observed, mean, gram, part, nothing)
+        mask, own, size = gram_of_row(n, observed, mean, gram, part, nothing)
         q, e, d, squares = take_out(x, mask, z, cov, mean, own, work, residual)
         for i in range(free):
             before[i] = z[i]

@@ -243,7 +243,7 @@ def impute(seed, number, n, x, mask, old, z, cov, mean, gram, work, residual, q,
 
 
 @jit
-def own_gram(n, observed, mean, gram, part, nothing):
+def gram_of_row(n, observed, mean, gram, part, nothing):
     """Return which columns row n shows, M M' over these, and their number.
 
     If it shows all of them, the first is `nothing`, an empty array, and the second is `gram`
@@ -320,7 +320,7 @@ def sweep(seed, number, data, observed, rows, cov, mean, gram, theta, tables, la
     changes = 0
     for n in range(n_rows):
         x, z, table = data[n], rows[n], tables[law_of_row[n]]
-        mask, own, size = own_gram(n, observed, mean, gram, part, nothing)
+        mask, own, size = gram_of_row(n, observed, mean, gram, part, nothing)
         q, e, d, squares = take_out(x, mask, z, cov, mean, own, work, residual)
         ones = 0
         for i in range(features):

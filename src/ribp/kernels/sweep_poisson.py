@@ -47,7 +47,7 @@ _LOG_2 = math.log(2.0)
 TOTALS, GAINS, SQUARES, SHIFT = range(4)
 
 
-class Counts(NamedTuple):
+class PositiveCounts(NamedTuple):
     """What a row's likelihood needs."""
 
     at: NDArray[np.int64]
@@ -253,7 +253,7 @@ def sweep(
             mask[:] = observed[n]
             fill_totals(mask, loadings, work[TOTALS])
         m = list_counts(data[n], mask, at, counts)
-        own = Counts(at[:m], counts[:m], offset, loadings, work[TOTALS])
+        own = PositiveCounts(at[:m], counts[:m], offset, loadings, work[TOTALS])
         if moves[law, FLIPS]:
             _flip_each(seed, number, row, z, theta, steps[law], own, rates, trial, work[GAINS])
         if moves[law, RELOCATIONS]:

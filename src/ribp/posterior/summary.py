@@ -10,6 +10,7 @@ How many features two rows share needs no names: `coactivation` is the mean of Z
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -261,12 +262,9 @@ def _room(tree: xr.DataTree) -> list[Notice]:
     return [Notice("few-unused-features", text)]
 
 
-def _wrapped(text: str, mark: str = "!", width: int = 78) -> str:
+def _wrapped(text: str, mark: str = "!") -> str:
     """Return a warning as lines of a list."""
-    lines, line = [], mark
-    for word in text.split():
-        if len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = " "
-        line += " " + word
-    return "\n".join([*lines, line])
+    return textwrap.fill(
+        text, 78, initial_indent=f"{mark} ", subsequent_indent="  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

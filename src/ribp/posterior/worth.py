@@ -10,7 +10,7 @@ the weights take the entry out of A and s (importance sampling, mild since an en
 that made them), and z' does not depend on it: it comes from Gibbs steps (`redrawn_rows`).
 
 Beside it stands a law of each column by itself, given all other entries of the column: Student's
-law, law_of_row is that of a normal column whose mean and spread are unknown; for counts the negative
+law, which is that of a normal column whose mean and spread are unknown; for counts the negative
 binomial law, of a Poisson column whose rate is unknown. The gain is the mean difference per entry,
 its standard error that over rows.
 """  # noqa: E501

@@ -124,7 +124,7 @@ class Result:
         data
             The data of the fit.
         values, hidden
-            True values, and law_of_row entries were hidden, shape (rows, dims).
+            True values, and which entries were hidden, shape (rows, dims).
         """
         alone = self.model.likelihood.column_log_density(data, values)[hidden]
         gains = self.held_out_log_density(values, hidden) - alone
@@ -150,11 +150,11 @@ class Result:
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Return the result in a file that `save` has written."""
         loaded = cls.__new__(cls)
-        loaded._tree = result_file.load(path)  # law_of_row has validated it
+        loaded._tree = result_file.load(path)  # which has validated it
         return loaded
 
     def with_estimator(self, name: str, settings: dict[str, Any]) -> Result:
-        """Return the same result, law_of_row remembers the estimator that made it."""
+        """Return the same result, which remembers the estimator that made it."""
         return self._with("estimator", json.dumps({"name": name, **settings}))
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,11 +61,11 @@ def estimate(sampler: Sampler, store: RowStore, plan: Plan, n_jobs: int) -> Esti
     with one_blas_thread():
         rows = sampler.rows(store)
         state = sampler.trial(rng, rows)
-        sweep = partial(sampler.update, rng, np.uint64(0), model=sampler.model, rows=rows)
-        state, _ = sweep(state)  # compiled code is loaded
+        key, model = np.uint64(0), sampler.model
+        state, _ = sampler.update(rng, key, state, model, rows)  # compiled code is loaded
         while not times or (sum(times) < _TRIAL_SECONDS and len(times) < 5):
             began = time.perf_counter()
-            state, _ = sweep(state)
+            state, _ = sampler.update(rng, key, state, model, rows)
             times.append(time.perf_counter() - began)
     seconds = min(times)
     search = _SEARCH_SWEEPS * min(1.0, _SEARCH_ROWS / n_rows) + 50

@@ -160,9 +160,9 @@ class BuffetVariational(InMemory):
     ) -> tuple[DrawnBuffet, SweepInfo]:
         """Make one iteration, and draw from q."""
         data, n_threads = rows
-        q, info = ibp_variational.update(rng, seed, state.q, model, data, n_threads=n_threads)
+        q, _ = ibp_variational.update(rng, seed, state.q, model, data, n_threads=n_threads)
         drawn = cls.drawn(rng, q, model)
-        return drawn, SweepInfo(float(info.bound), tally(drawn.shown.rows))
+        return drawn, SweepInfo(float(q.bound), tally(drawn.shown.rows))
 
     @staticmethod
     def drawn(rng: np.random.Generator, q: BuffetState, model: FiniteBuffetModel) -> DrawnBuffet:

@@ -173,8 +173,8 @@ class Hybrid(ByPasses):
         rng: np.random.Generator, seed: np.uint64, state: Drawn, model: Model, rows: ChainRows
     ) -> tuple[Drawn, SweepInfo]:
         """Make one iteration, and draw from q."""
-        q, tally, info = hybrid.update(rng, seed, state.q, model, rows)
-        return Drawn(q, hybrid.draw(rng, q, model)), SweepInfo(float(info.bound), tally)
+        q, tally, _ = hybrid.update(rng, seed, state.q, model, rows)
+        return Drawn(q, hybrid.draw(rng, q, model)), SweepInfo(float(q.bound), tally)
 
 
 class Stochastic(ByPasses):
@@ -215,9 +215,9 @@ class Stochastic(ByPasses):
         rows: ChainRows,
     ) -> tuple[Drawn, SweepInfo]:
         """Make one iteration, and draw from q."""
-        q, info = stochastic.update(rng, seed, state.q, model, rows)
+        q, _ = stochastic.update(rng, seed, state.q, model, rows)
         drawn, tally = cls.drawn(rng, q, model, rows)
-        return drawn, SweepInfo(float(info.bound), tally)
+        return drawn, SweepInfo(float(q.bound), tally)
 
     def packed(self, state: Drawn, rows: ChainRows) -> Packed:
         """Return Z of all rows."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ribp.checks import FloatArray
 from ribp.counts import CountLaw
+from ribp.likelihoods.data import Rows
 from ribp.restricted_bernoulli import RestrictedBernoulli
 
 __all__ = ["ROW_SAMPLERS", "RowSampler"]
 
-Rows = NDArray[np.int8]
 RowSampler = Callable[[np.random.Generator, FloatArray, CountLaw, int], Rows]
 
 

@@ -32,19 +32,16 @@ over blocks would have to be run backwards.) To test an update alone, without an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 import numpy as np
 from scipy import stats
 
 from ribp.checks import FloatArray, IntArray
-from ribp.testing.geweke import columns
-from ribp.testing.goodness import Numbers, by_name, frequencies_p_value
+from ribp.testing.geweke import Data, Simulate, State, Statistics, columns
+from ribp.testing.goodness import by_name, frequencies_p_value
 
 __all__ = ["chain_fit", "p_values_of_ranks", "rank_p_values", "ranks"]
 
-State = TypeVar("State")
-Data = TypeVar("Data")
 Fit = Callable[[np.random.Generator, Data, int], Iterable[State]]
 
 _PER_BIN = 20
@@ -52,9 +49,9 @@ _MOST_BINS = 20
 
 
 def rank_p_values(
-    simulate: Callable[[np.random.Generator], tuple[State, Data]],
+    simulate: Simulate[State, Data],
     fit: Fit[Data, State],
-    quantities: Callable[[State, Data], Numbers],
+    quantities: Statistics[State, Data],
     *,
     n_replicates: int,
     n_draws: int,
@@ -88,9 +85,9 @@ def rank_p_values(
 
 
 def ranks(
-    simulate: Callable[[np.random.Generator], tuple[State, Data]],
+    simulate: Simulate[State, Data],
     fit: Fit[Data, State],
-    quantities: Callable[[State, Data], Numbers],
+    quantities: Statistics[State, Data],
     *,
     n_replicates: int,
     n_draws: int,

@@ -35,12 +35,15 @@ __all__ = ["columns", "joint_distribution_p_values", "one_step_p_values"]
 
 State = TypeVar("State")
 Data = TypeVar("Data")
+Simulate = Callable[[np.random.Generator], tuple[State, Data]]
+Update = Callable[[np.random.Generator, State, Data], State]
+Statistics = Callable[[State, Data], Numbers]
 
 
 def one_step_p_values(
-    simulate: Callable[[np.random.Generator], tuple[State, Data]],
-    update: Callable[[np.random.Generator, State, Data], State],
-    statistics: Callable[[State, Data], Numbers],
+    simulate: Simulate[State, Data],
+    update: Update[State, Data],
+    statistics: Statistics[State, Data],
     *,
     n_replicates: int,
     n_updates: int = 1,
@@ -78,10 +81,10 @@ def one_step_p_values(
 
 
 def joint_distribution_p_values(
-    simulate: Callable[[np.random.Generator], tuple[State, Data]],
-    update: Callable[[np.random.Generator, State, Data], State],
+    simulate: Simulate[State, Data],
+    update: Update[State, Data],
     redraw: Callable[[np.random.Generator, State], Data],
-    statistics: Callable[[State, Data], Numbers],
+    statistics: Statistics[State, Data],
     *,
     n_fresh: int,
     n_steps: int,
@@ -92,14 +95,10 @@ def joint_distribution_p_values(
 
     Parameters
     ----------
-    simulate
-        Draws a state and data from the model.
-    update
-        The transition under test.
+    simulate, update, statistics
+        As in `one_step_p_values`.
     redraw
         Draws data given the state.
-    statistics
-        The numbers to compare, called as statistics(state, data); a list, or by name.
     n_fresh
         How many independent draws of the prior give the means to compare with.
     n_steps

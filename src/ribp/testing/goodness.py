@@ -35,25 +35,9 @@ from scipy import stats
 
 from ribp.checks import FloatArray
 
-__all__ = [
-    "AGAIN",
-    "AT_ONCE",
-    "DOUBTFUL",
-    "SUITE_RATE",
-    "SUITE_STATISTICS",
-    "Check",
-    "Numbers",
-    "Verdict",
-    "by_name",
-    "frequencies_p_value",
-    "holds",
-    "is_caught",
-    "is_slow",
-    "mean_p_value",
-    "replicates",
-    "two_sample_p_value",
-    "watchers",
-]
+__all__ = ["AGAIN", "AT_ONCE", "DOUBTFUL", "SUITE_RATE", "SUITE_STATISTICS", "Check", "Numbers",
+           "Outcome", "by_name", "frequencies_p_value", "holds", "is_caught", "is_slow",
+           "mean_p_value", "replicates", "two_sample_p_value", "watchers"]  # fmt: skip
 
 AT_ONCE, DOUBTFUL, AGAIN, TIMES = 1e-7, 1e-3, 1e-5, 10
 SUITE_RATE = 1e-3
@@ -64,8 +48,8 @@ Check = Callable[[int, int], Numbers]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a check came to; true if it passed."""
+class Outcome:
+    """The outcome of a check; true if it passed."""
 
     p_values: dict[str, float]
     """Of the first stage, by the name or the number of the statistic."""
@@ -93,11 +77,11 @@ class Verdict:
         return sorted(self.p_values, key=self.p_values.__getitem__)[:1]
 
 
-watchers: list[Callable[[Verdict], object]] = []
+watchers: list[Callable[[Outcome], object]] = []
 """Called with the verdict of every `holds`: a suite counts its statistics this way."""
 
 
-def holds(check: Check, n_replicates: int, seed: int = 0) -> Verdict:
+def holds(check: Check, n_replicates: int, seed: int = 0) -> Outcome:
     """Return the verdict on a check of something that should be right.
 
     Parameters
@@ -120,13 +104,13 @@ def is_caught(check: Check, n_replicates: int, seed: int = 0) -> bool:
     return not _judged(check, n_replicates, seed)
 
 
-def _judged(check: Check, n_replicates: int, seed: int) -> Verdict:
+def _judged(check: Check, n_replicates: int, seed: int) -> Outcome:
     first = _p_values(check, n_replicates, _seed(seed, 1))
     doubtful = [name for name, p in first.items() if p < DOUBTFUL]
     if not doubtful or min(first.values()) < AT_ONCE:
-        return Verdict(first, n_replicates=n_replicates)
+        return Outcome(first, n_replicates=n_replicates)
     second = _p_values(check, TIMES * n_replicates, _seed(seed, 2))
-    return Verdict(first, {name: second[name] for name in doubtful}, n_replicates)
+    return Outcome(first, {name: second[name] for name in doubtful}, n_replicates)
 
 
 def by_name(numbers: Numbers) -> dict[str, float]:

@@ -38,28 +38,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
 from ribp.kernels.missing import add_to_missing, subtract_missing
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 
-__all__ = [
-    "ColumnTerms",
-    "FeatureFactor",
-    "RowSums",
-    "RowTerms",
-    "add_up",
-    "column_terms",
-    "draw_features",
-    "expected_log_likelihood",
-    "feature_divergence",
-    "missing_pairs",
-    "prior_factor",
-    "row_sums",
-    "row_terms",
-    "update_features",
-    "update_scales",
-    "with_means",
-]
+__all__ = ["ColumnTerms", "FeatureFactor", "RowSums", "RowTerms", "add_up", "column_terms",
+           "draw_features", "expected_log_likelihood", "feature_divergence", "missing_pairs",
+           "prior_factor", "row_sums", "row_terms", "update_features", "update_scales",
+           "with_means"]  # fmt: skip
 
 _SHAPE = 2.0  # of the inverse gamma priors
 _FEW = 0.1  # of the entries of rows that miss some
@@ -238,6 +225,26 @@ def missing_pairs(observed: BoolArray, own: FloatArray, weights: FloatArray) -> 
 def _few(observed: BoolArray) -> bool:
     """Return whether so few entries are missing that it is best to go from one to the next."""
     return bool(np.count_nonzero(~observed) < _FEW * observed.size)
+
+
+def check_finite(parts: FloatArray, numbers: IntArray) -> None:
+    """Raise an `InputError` if some row's part of the bound is not finite.
+
+    Parameters
+    ----------
+    parts
+        The part of each row.
+    numbers
+        The number of each row in the data.
+    """
+    wrong = np.flatnonzero(~np.isfinite(parts))
+    if wrong.size:
+        raise InputError(
+            "X",
+            "must give a finite bound in every row",
+            f"{parts[wrong[0]]} in row {numbers[wrong[0]]}",
+            "Look for values that are far larger than the others, or set the scales.",
+        )
 
 
 def update_features(

@@ -21,7 +21,6 @@ The bound includes the log prior of scales, weights, mass and concentration.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -43,18 +42,10 @@ from ribp.variational.mean_field import count_prior, data_bound, first_features,
 from ribp.variational.point_weights import expected_log_probs, law_divergence, log_prior
 from ribp.variational.state import VariationalState, state_without_rows, weights_of
 
-__all__ = ["HybridInfo", "draw", "draw_seed", "drawn_rows", "from_features", "from_rows",
+__all__ = ["draw", "draw_seed", "drawn_rows", "from_features", "from_rows",
            "law_terms", "start", "update"]  # fmt: skip
 
 _NO_SEED = np.uint64(0)  # of a draw of Z that nobody uses
-
-
-class HybridInfo(NamedTuple):
-    """The bound after an iteration, and whether weights were drawn."""
-
-    bound: float
-    redrawn: bool
-    """Whether weights were drawn before it: the bound may then be lower than it was."""
 
 
 # One iteration
@@ -68,17 +59,18 @@ def update(
     rows: ChainRows,
     *,
     every: int = 25,
-) -> tuple[VariationalState, Tally, HybridInfo]:
+) -> tuple[VariationalState, Tally, bool]:
     """Make one iteration; draw the weights before it if `every` have been made since.
 
-    The tally is that of Z, drawn from q after it.
+    The tally is that of Z, drawn from q after it. Also returned is whether weights were drawn: only
+    then may the bound be lower than it was.
     """
     redrawn = state.number > 0 and state.number % every == 0
     if redrawn:
         tally = drawn_rows(seed ^ kernel_seed(rng), model, rows)
         state = _redrawn(rng, state, model, tally)
     fresh, tally = _improve(state, model, rows, draw_seed(rng))
-    return fresh, tally, HybridInfo(fresh.bound, redrawn)
+    return fresh, tally, redrawn
 
 
 def _improve(

@@ -16,37 +16,15 @@ import numpy as np
 
 from ribp.blocks import blocks, in_order
 from ribp.checks import FloatArray, IntArray
-from ribp.errors import InputError
 from ribp.kernels import sweep_mean_field as kernel
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.rng import kernel_seed
-from ribp.variational.features import (
-    FeatureFactor,
-    RowSums,
-    add_up,
-    column_terms,
-    expected_log_likelihood,
-    feature_divergence,
-    missing_pairs,
-    prior_factor,
-    row_sums,
-    row_terms,
-    update_features,
-    update_scales,
-)
+from ribp.variational import features as feature_part
+from ribp.variational.features import FeatureFactor, RowSums
 
-__all__ = [
-    "MeanFieldPrior",
-    "all_sums",
-    "coins",
-    "count_prior",
-    "data_bound",
-    "draw_rows",
-    "first_features",
-    "improve_features",
-    "sweep_rows",
-]
+__all__ = ["MeanFieldPrior", "all_sums", "coins", "count_prior", "data_bound", "draw_rows",
+           "first_features", "improve_features", "sweep_rows"]  # fmt: skip
 
 
 class MeanFieldPrior(NamedTuple):
@@ -120,20 +98,15 @@ def sweep_rows(
     the number of the first row, for messages.
     """
     nu, gamma, parts = nu.copy(), gamma.copy(), np.empty((len(nu), 2))
-    of_columns = column_terms(features, parameters.noise_scale, data.complete)
+    of_columns = feature_part.column_terms(features, parameters.noise_scale, data.complete)
 
     def work(at: slice) -> RowSums:
-        terms = row_terms(data.rows(at), of_columns, likelihood.background)
+        terms = feature_part.row_terms(data.rows(at), of_columns, likelihood.background)
         kernel.sweep(*terms, *prior, law_of_row[at], nu[at], gamma[at], parts[at])
         return _some_sums(likelihood, data, nu, at)
 
-    sums = add_up(in_order(work, n_threads, blocks(0, len(nu))))
-    wrong = np.flatnonzero(~np.isfinite(parts.sum(axis=1)))
-    if wrong.size:
-        raise InputError(
-            "X", "must give a finite bound", f"none at row {first + wrong[0]}",
-            "Look for entries that are far too large there, or rescale the columns of X.",
-        )  # fmt: skip
+    sums = feature_part.add_up(in_order(work, n_threads, blocks(0, len(nu))))
+    feature_part.check_finite(parts.sum(axis=1), first + np.arange(len(nu)))
     return nu, gamma, float(parts[:, kernel.PRIOR].sum()), sums
 
 
@@ -147,14 +120,14 @@ def _some_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray, at: slice
         gaps = np.flatnonzero(~data.observed.all(axis=1))
         observed, some = data.observed[gaps], nu[gaps]
         own = _with_diagonal(some[:, :, None] * some[:, None, :], some)
-        missing = missing_pairs(observed, own, np.ones(gaps.size))
-    return row_sums(likelihood, data, nu, pairs, missing)
+        missing = feature_part.missing_pairs(observed, own, np.ones(gaps.size))
+    return feature_part.row_sums(likelihood, data, nu, pairs, missing)
 
 
 def all_sums(likelihood: LinearGaussian, data: Data, nu: FloatArray) -> RowSums:
     """Return the sums of all rows."""
     work = partial(_some_sums, likelihood, data, nu)
-    return add_up(map(work, blocks(0, len(nu))))
+    return feature_part.add_up(map(work, blocks(0, len(nu))))
 
 
 def _with_diagonal(pairs: FloatArray, diagonal: FloatArray) -> FloatArray:
@@ -172,8 +145,8 @@ def improve_features(
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return a better q(A), features independent, and the scales that are best given it."""
     t = likelihood.deviations(len(sums.products), parameters)
-    features = update_features(sums, features, t, full=False)
-    return features, update_scales(likelihood, sums, features, parameters)
+    features = feature_part.update_features(sums, features, t, full=False)
+    return features, feature_part.update_scales(likelihood, sums, features, parameters)
 
 
 def first_features(
@@ -181,8 +154,8 @@ def first_features(
 ) -> tuple[FeatureFactor, GaussianParameters]:
     """Return q(A) and scales given the sums over rows."""
     t = likelihood.deviations(len(sums.products), parameters)
-    factor = prior_factor(parameters.noise_scale.size, t)
-    factor = update_features(sums, factor, t, full=True)
+    factor = feature_part.prior_factor(parameters.noise_scale.size, t)
+    factor = feature_part.update_features(sums, factor, t, full=True)
     return improve_features(likelihood, sums, factor, parameters)
 
 
@@ -194,9 +167,9 @@ def data_bound(
 ) -> float:
     """Return what data, features and scales add to the bound."""
     noise = parameters.noise_scale
-    value = expected_log_likelihood(sums, features, noise)
+    value = feature_part.expected_log_likelihood(sums, features, noise)
     t = likelihood.deviations(len(features.mean), parameters)
-    value -= feature_divergence(features, noise, t)
+    value -= feature_part.feature_divergence(features, noise, t)
     return value + likelihood.scales_log_prior(parameters)
 
 

@@ -34,7 +34,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -65,7 +64,7 @@ from ribp.variational.structured_rows import (
 )
 from ribp.variational.unused_features import seeded
 
-__all__ = ["BatchPlan", "StochasticInfo", "drawn_rows", "estimated_bound", "from_structured",
+__all__ = ["BatchPlan", "drawn_rows", "estimated_bound", "from_structured",
            "resting", "start", "to_structured", "update", "use_batch"]  # fmt: skip
 
 _HARDLY = 0.1  # rows of a batch that have a feature: with fewer it is unused
@@ -96,14 +95,6 @@ class BatchPlan:
 DEFAULT = BatchPlan()
 
 
-class StochasticInfo(NamedTuple):
-    """The bound after an iteration, and how far it moved."""
-
-    bound: float
-    moved: float
-    """Root mean square change of the expected rows, in units of the noise."""
-
-
 # One iteration
 
 
@@ -115,10 +106,13 @@ def update(
     rows: ChainRows,
     *,
     plan: BatchPlan = DEFAULT,
-) -> tuple[StochasticState, StochasticInfo]:
-    """Make a pass over the data, and find q of every row if it changed little; nothing at rest."""
+) -> tuple[StochasticState, float]:
+    """Make a pass over the data, and come to rest if it changed little; nothing at rest.
+
+    Also returned is how far the expected rows moved, root mean square in units of the noise.
+    """
     if state.at_rest:
-        return state, StochasticInfo(state.bound, 0.0)
+        return state, 0.0
     before, n_rows = state, rows.shape[0]
     z, whole = np.zeros((n_rows, -(-model.n_features // 8)), np.uint8), None
     n_batches = max(1, round(n_rows / plan.batch))
@@ -139,7 +133,7 @@ def update(
     moved = _moved(before, state, n_rows)
     if moved < plan.still * min(1.0, steps) or state.number >= plan.most_passes:
         state = _settled(state, model, rows)
-    return state, StochasticInfo(state.bound, moved)
+    return state, moved
 
 
 def use_batch(

@@ -22,7 +22,6 @@ import numpy as np
 
 from ribp.blocks import BLOCK, GROUP, LEVEL, Nodes, in_order
 from ribp.checks import FloatArray, IntArray
-from ribp.errors import InputError
 from ribp.kernels import sweep_structured as kernel
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.linear_gaussian import LinearGaussian
@@ -148,7 +147,8 @@ def sweep_rows(
     parts = [slice(at, min(at + block, len(lam))) for at in range(0, len(lam), block)]
     sums = features.add_up(in_order(work, n_threads if len(parts) > 1 else 1, parts))
     squares = np.einsum("nd,nd,d->n", here.values, here.values, factors.noise_scale**-2.0)
-    _check(divergences - squares, unique.first if names is None else names[unique.first])
+    first = unique.first if names is None else names[unique.first]
+    features.check_finite(divergences - squares, first)
     law_counts = np.zeros_like(factors.tables)
     np.add.at(law_counts[:, : g.shape[1]], law, probs * number[:, None])
     sizes = number @ nu
@@ -267,15 +267,3 @@ def _missing_pairs(
         return np.zeros((0, *own_pairs.shape[1:]))
     at = np.flatnonzero(place >= 0)  # none of this block, perhaps
     return features.missing_pairs(block.observed[at], own_pairs, number[at])
-
-
-def _check(parts: FloatArray, names: IntArray) -> None:
-    """Refuse a bound that is not finite."""
-    wrong = np.flatnonzero(~np.isfinite(parts))
-    if wrong.size:
-        raise InputError(
-            "X",
-            "must give a finite bound in every row",
-            f"{parts[wrong[0]]} in row {names[wrong[0]]}",
-            "Look for values that are far larger than the others, or set the scales.",
-        )

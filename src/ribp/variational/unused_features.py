@@ -10,8 +10,6 @@ feature in use. Batches to come make it better, or leave it alone: then it is un
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ribp.checks import FloatArray
@@ -19,16 +17,9 @@ from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.variational.features import FeatureFactor
 
-__all__ = ["Seeded", "seeded"]
+__all__ = ["seeded"]
 
 _FARTHEST = 32  # rows that are compared
-
-
-class Seeded(NamedTuple):
-    """Features and weights with a use for one that was unused."""
-
-    features: FeatureFactor
-    log_odds: FloatArray
 
 
 def seeded(
@@ -39,8 +30,8 @@ def seeded(
     parameters: GaussianParameters,
     log_odds: FloatArray,
     in_use: BoolArray,
-) -> Seeded:
-    """Return features of which an unused one explains what some rows of a batch have in common.
+) -> tuple[FeatureFactor, FloatArray]:
+    """Return features of which an unused one explains what some rows have in common, and weights.
 
     Parameters
     ----------
@@ -66,7 +57,7 @@ def seeded(
     covariance[:, unused, :] = covariance[:, :, unused] = 0.0
     covariance[:, unused, unused] = share
     theta[unused] = log_odds[in_use].min()
-    return Seeded(FeatureFactor(mean, covariance), theta)
+    return FeatureFactor(mean, covariance), theta
 
 
 def _typical(rest: FloatArray) -> int:
