@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+from ribp.entries import poisson_nonzero
 from ribp.errors import InputError
 from ribp.measures import (
     BetaProcess,
@@ -14,7 +15,6 @@ from ribp.measures import (
     GammaProcess,
     Measure,
     PitmanYorWeights,
-    poisson_nonzero,
 )
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 

@@ -117,7 +117,7 @@ def test_far_log_odds_are_ordinary(name):
 def test_priors_agree_at_small_odds():
     """Each is the same beta process, cut in its own way."""
     theta = np.array([-9.0, -12.0, -10.0])
-    weak, ordered, gamma = (prior(3.0, 1.7, 10**7) for prior in WEIGHT_PRIORS.values())
+    weak, ordered, gamma = (WEIGHT_PRIORS[name](3.0, 1.7, 10**7) for name in WEIGHT_PRIORS)
     np.testing.assert_allclose(weak.gradient(theta), gamma.gradient(theta), atol=1e-7)
     one = np.array([-9.0])
     atoms = math.log(10**7) + np.array([prior.log_density(one) for prior in (weak, gamma)])
@@ -239,7 +239,5 @@ def test_bound_holds_for_deeper_measures():
 
 
 def test_only_size_ordered_knows_what_it_leaves_out():
-    has_bound = {
-        name for name, prior in WEIGHT_PRIORS.items() if hasattr(prior, "truncation_bound")
-    }
+    has_bound = {name for name in WEIGHT_PRIORS if hasattr(WEIGHT_PRIORS[name], "truncation_bound")}
     assert has_bound == {"size-ordered"}
