@@ -164,17 +164,14 @@ def log_odds(value: ArrayLike, argument: str = "log_odds") -> FloatArray:
     return array
 
 
-def one_of(argument: str, value: Any, options: Iterable[str], other: str = "") -> str:
-    """Return `value` if it is one of the words in `options`; otherwise name the nearest.
-
-    `other` is a further remedy.
-    """
+def one_of(argument: str, value: Any, options: Iterable[str]) -> str:
+    """Return `value` if it is one of the words in `options`; otherwise name the nearest."""
     words = list(options)
     if isinstance(value, str) and value in words:
         return value
     near = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of them."
-    raise InputError(argument, f"must be one of {', '.join(words)}", repr(value), remedy + other)
+    raise InputError(argument, f"must be one of {', '.join(words)}", repr(value), remedy)
 
 
 def broadcast(argument: str, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

@@ -73,13 +73,22 @@ class Registry(Generic[P]):
         return isinstance(name, str) and (name in self._plugins or name in self._installed)
 
     def __getitem__(self, name: str) -> P:
-        """Return the plug-in of a name, or raise an `InputError` that says which is missing."""
-        if name not in self:
-            other = f" If another package has it, install that, or call {self.module}.register."
-            checks.one_of(self.argument, name, self, other)
-        plugin: Any = self._plugins[name] if name in self._plugins else self._installed[name]
+        """Return the plug-in that users ask for, or raise an `InputError` that says which exist."""
+        checks.one_of(self.argument, name, self)
+        plugin = self._plugins.get(name) or self._installed[name].load()
         found: P = plugin.load() if isinstance(plugin, EntryPoint) else plugin
         return found
+
+    def stored(self, name: Any) -> P:
+        """Return the plug-in of a stored run, or raise an `InputError` that says it is missing."""
+        if name in self:
+            return self[name]
+        raise InputError(
+            self.argument,
+            "must be one that is installed here",
+            name,
+            f"Install the package that has it, or call {self.module}.register.",
+        )
 
     def name_of(self, plugin: P) -> str:
         """Return the name of a plug-in."""

@@ -25,6 +25,7 @@ from ribp.likelihoods import LIKELIHOODS, Likelihood
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.units import Units
 from ribp.model import Model
+from ribp.weights import WEIGHT_PRIORS
 
 __all__ = [
     "MOST_CHAINS",
@@ -125,7 +126,7 @@ def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
     given = settings["likelihood"]
     if not isinstance(given, dict) or "name" not in given:
         raise InputError("likelihood", "must have a name", given, "Add its name.")
-    kind: Any = LIKELIHOODS[given["name"]]
+    kind: Any = LIKELIHOODS.stored(given["name"])
     defaults = {field.name: field.default for field in fields(kind)}
     chosen: dict[str, Any] = {name: value for name, value in given.items() if name != "name"}
     known, columns = chosen.pop("known", ()), chosen.pop("units", None)
@@ -212,6 +213,7 @@ def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> AnyModel:
         if n_features is None:
             return BuffetModel(settings["n_rows"], gaussian, mass, concentration)
         return FiniteBuffetModel(settings["n_rows"], n_features, gaussian, mass, concentration)
+    WEIGHT_PRIORS.stored(settings["weights"])
     counts = _row_counts(settings, law_of_row)
     return Model(counts, n_features, law, mass, concentration, settings["weights"])
 
