@@ -10,10 +10,9 @@ from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import InputError
 from ribp.estimators.arguments import background_or_auto
-from ribp.likelihoods import PoissonCounts
+from ribp.likelihoods import LIKELIHOODS, PoissonCounts
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import moments
-from ribp.likelihoods.registry import likelihood_type
 from ribp.likelihoods.validation import as_data
 from ribp.model import Model
 from ribp.search.starts import no_tick
@@ -31,7 +30,7 @@ def table(seed=0, offset=0.0, n_rows=60, dims=8):
 
 
 def model_of(X, laws, kind="gaussian"):
-    law = likelihood_type(kind).make(Asked(), moments(as_data(X)))
+    law = LIKELIHOODS[kind].make(Asked(), moments(as_data(X)))
     return Model(counts.as_row_counts(laws, len(X)), 6, law)
 
 

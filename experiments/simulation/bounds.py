@@ -29,8 +29,8 @@ from scipy.special import expit, logsumexp
 
 import ribp
 from experiments.simulation.setting import MASS, MEASURE, Scale, generator
+from ribp.measures.levy import log_upper_total
 from ribp.measures.special import logit_from_log, softplus
-from ribp.prior.certificate import log_upper_total
 
 COUNTS = (5, 8)
 DEEP = 400

@@ -92,7 +92,7 @@ class Model:
     mass, concentration
         alpha and c: a number to keep it fixed, None to learn it.
     weights
-        The weight prior: "weak-limit", "size-ordered" or "gamma-odds".
+        The name of the weight prior (`ribp.weights`).
     """
 
     counts: RowCounts
@@ -104,6 +104,7 @@ class Model:
 
     def __post_init__(self) -> None:
         checks.below_features(self.mass, self.n_features)
+        WEIGHT_PRIORS[self.weights]  # or an error that says which is missing
 
     @property
     def learns_counts(self) -> bool:

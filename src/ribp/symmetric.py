@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ribp import checks
-from ribp.checks import FloatArray
+from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 
-__all__ = ["inclusion_probs", "log_esp"]
+__all__ = ["coefficient_ratios", "inclusion_probs", "log_esp"]
 
 
 def log_esp(log_odds: ArrayLike, k_max: int | None = None) -> FloatArray:
@@ -124,3 +124,11 @@ def sorted_log_esp(theta: FloatArray, k_max: int) -> FloatArray:
 
     result: FloatArray = elementary_symmetric.log_esp(theta, k_max)
     return result
+
+
+def coefficient_ratios(log_e: FloatArray, levels: IntArray) -> FloatArray:
+    """Return log R_J, R_J = e_{J-1}/e_J, for each J: -inf for J = 0, +inf beyond the last e."""
+    ratios = np.full(max(int(levels.max(initial=0)) + 1, log_e.size), np.inf)
+    ratios[0] = -np.inf
+    ratios[1 : log_e.size] = log_e[:-1] - log_e[1:]
+    return np.asarray(ratios[levels])

@@ -35,6 +35,7 @@ from tests.helpers.count_law_cases import (
     dirichlet_p_values,
     simple_laws,
 )
+from tests.helpers.plug_ins import of_page
 
 INF = math.inf
 
@@ -50,7 +51,10 @@ def direct_truncated(law, lo, hi, k_max=2000):
     return p / p.sum()
 
 
+AT_LEAST = of_page("adding-a-count-law")["AtLeast"]
 FORMULAS = [
+    (AT_LEAST(1, 0.2), stats.geom(0.8)),
+    (truncated(AT_LEAST(1, 0.2), 2, 4), direct_truncated(stats.geom(0.8), 2, 4)),
     (exactly(3), [0, 0, 0, 1]),
     (exactly(0), [1]),
     (uniform(2, 5), [0, 0, 0.25, 0.25, 0.25, 0.25]),
@@ -148,6 +152,18 @@ class TestFormulas:
         else:
             log_f = law.restricted_log_probs(lo, hi)
             np.testing.assert_allclose(np.exp(log_f), p / p.sum(), rtol=1e-12, atol=1e-300)
+
+
+class Broken(AT_LEAST):
+    """A law whose ends are those of another."""
+
+    def _ends(self):
+        return 0, self.hi
+
+
+def test_wrong_ends_are_noticed():
+    with pytest.raises(AssertionError):
+        TestFormulas().test_ends(Broken(1, 0.2), stats.geom(0.8))
 
 
 def test_a_wrong_sampler_is_noticed():

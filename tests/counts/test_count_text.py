@@ -1,9 +1,14 @@
 """The text form: reading, round trips, and errors that point at the place."""
 
+import warnings
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ribp
+from ribp import counts
 from ribp.counts import (
     empirical,
     exactly,
@@ -17,8 +22,10 @@ from ribp.counts import (
     uniform,
     window,
 )
-from ribp.errors import InputError
+from ribp.counts.text import LAWS
+from ribp.errors import FitWarning, InputError, StorageError
 from tests.helpers.count_law_cases import all_laws
+from tests.helpers.plug_ins import of_page, registered
 
 
 @pytest.mark.parametrize(
@@ -173,3 +180,26 @@ def test_only_text_is_read(text):
 def test_nothing_is_evaluated():
     with pytest.raises(InputError, match="Unknown count law '__import__'"):
         parse("__import__(1)")
+
+
+# A law of another package
+
+LAW = "0.5*exactly(1) + 0.5*at_least(1, 0.2)"
+
+
+def test_a_law_of_another_package_is_read_stored_and_missed(tmp_path):
+    model = ribp.RestrictedIBP(max_features=3, counts=LAW, n_chains=1, n_warmup=1, n_draws=4)
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    with registered(LAWS, "at_least", of_page("adding-a-count-law")["AtLeast"]):
+        assert str(counts.parse(LAW)) == LAW
+        with pytest.raises(InputError, match=r"The form is at_least\(lo, again, hi\)"):
+            counts.parse("at_least(1)")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FitWarning)
+            model.set_params(progress=False, random_state=0).fit(X).save(tmp_path / "fit.nc")
+        again = ribp.load(tmp_path / "fit.nc")
+        assert str(again.counts_) == str(model.counts_)
+    with pytest.raises((InputError, StorageError), match="Unknown count law 'at_least'"):
+        ribp.load(tmp_path / "fit.nc")
+    with pytest.raises(InputError, match=r"install that, or call ribp\.counts\.register"):
+        counts.parse(LAW)

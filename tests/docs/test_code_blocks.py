@@ -15,6 +15,7 @@ import pytest
 
 from ribp.cli.main import main
 from tests.helpers import ROOT
+from tests.helpers.plug_ins import nothing_left
 
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 PAGES = [page for page in PAGES if "_build" not in page.parts]
@@ -68,11 +69,12 @@ def test_there_are_pages_to_check():
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    for language, block in BLOCK.findall(page.read_text()):
-        if language == "python":
-            run_python(block, names, page)
-        else:
-            run_console(block, monkeypatch)
+    with nothing_left():
+        for language, block in BLOCK.findall(page.read_text()):
+            if language == "python":
+                run_python(block, names, page)
+            else:
+                run_console(block, monkeypatch)
 
 
 @pytest.mark.parametrize(

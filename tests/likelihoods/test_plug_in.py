@@ -4,7 +4,7 @@ import importlib.util
 import re
 import subprocess
 import sys
-from types import SimpleNamespace
+from importlib.metadata import EntryPoint
 
 import dask.array as da
 import distributed
@@ -14,7 +14,7 @@ import pytest
 import ribp
 from ribp import fitting
 from ribp.errors import InputError, StorageError
-from ribp.likelihoods import LinearGaussian, register, registry
+from ribp.likelihoods import LIKELIHOODS, LinearGaussian, register
 from ribp.likelihoods.validation import as_data
 from tests.helpers import ROOT
 from tests.helpers.dask_cases import ON_DASK, local_cluster
@@ -53,13 +53,8 @@ def named(package, monkeypatch):
     monkeypatch.setitem(sys.modules, "yes_no", module)
     found.loader.exec_module(module)
     monkeypatch.setenv("PYTHONPATH", str(package), prepend=":")
-    point = SimpleNamespace(name="yes-no", load=lambda: module.YesNo)
-    ours = {name: registry._KINDS[name] for name in ("gaussian", "poisson")}
-    monkeypatch.setattr(registry, "_KINDS", ours)  # also if the page has been run in this process
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
-    registry._installed.cache_clear()
-    yield
-    registry._installed.cache_clear()
+    point = EntryPoint("yes-no", "yes_no:YesNo", "ribp.likelihoods")
+    monkeypatch.setitem(LIKELIHOODS.__dict__, "_installed", {"yes-no": point})
 
 
 def table(n_rows=200):
@@ -124,8 +119,7 @@ def test_the_command_line_fits_resumes_and_reports(named, tmp_path):
 
 def test_what_is_missing_is_named(named, tmp_path, monkeypatch):
     fit(table()).save(tmp_path / "fit.nc")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [])
-    registry._installed.cache_clear()
+    monkeypatch.setitem(LIKELIHOODS.__dict__, "_installed", {})
     with pytest.raises((InputError, StorageError), match=r"yes-no.*[Ii]nstall"):
         ribp.load(tmp_path / "fit.nc")
     with pytest.raises(InputError, match="one of gaussian, poisson"):

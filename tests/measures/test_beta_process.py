@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from ribp.entries import negative_binomial_nonzero, negative_binomial_one
 from ribp.errors import InputError
-from ribp.measures import BetaProcess, negative_binomial_nonzero, negative_binomial_one
+from ribp.measures import BetaProcess
 from ribp.testing.goodness import (
     frequencies_p_value,
     holds,

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from ribp.entries import poisson_nonzero
 from ribp.errors import InputError
-from ribp.measures import GammaProcess, poisson_nonzero
+from ribp.measures import GammaProcess
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.levy_integrals import integral
 

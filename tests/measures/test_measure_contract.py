@@ -7,18 +7,22 @@ import numpy as np
 import pytest
 from scipy import special
 
+import ribp
+from ribp.entries import poisson_nonzero
 from ribp.errors import InputError
 from ribp.measures import (
+    MEASURES,
     BetaProcess,
     DirichletWeights,
     GammaProcess,
     Measure,
     PitmanYorWeights,
-    poisson_nonzero,
 )
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
+from tests.helpers.plug_ins import of_page, registered
 
-MEASURES = [
+SCALE_INVARIANT = of_page("adding-a-measure")["ScaleInvariant"]
+CASES = [
     BetaProcess(5),
     BetaProcess(1e-3),
     BetaProcess(1000),
@@ -33,6 +37,7 @@ MEASURES = [
     PitmanYorWeights(3, 0.5),
     PitmanYorWeights(-0.2, 0.5),
     PitmanYorWeights(5, 0),
+    SCALE_INVARIANT(3.0),
 ]
 
 
@@ -40,7 +45,7 @@ def has_weak_limit(measure: Measure) -> bool:
     return getattr(measure, "discount", 0.0) == 0.0
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=repr)
+@pytest.mark.parametrize("measure", CASES, ids=repr)
 class TestEveryMeasure:
     def test_is_a_value(self, measure):
         assert measure == dataclasses.replace(measure)
@@ -119,3 +124,30 @@ def test_underflow_is_real_in_the_weak_limit():
 
     assert holds(p_values, replicates(1))
     assert is_caught(lambda n, seed: p_values(n, seed, share=0.6), 1)
+
+
+def test_every_measure_with_a_name_has_a_row_here():
+    assert {MEASURES[name] for name in MEASURES} <= {type(measure) for measure in CASES}
+
+
+def test_a_measure_of_another_package_is_drawn_from_by_name():
+    asked = {"n_rows": 20, "counts": "exactly(2)"}
+    with registered(MEASURES, "scale-invariant", SCALE_INVARIANT):
+        named = ribp.simulate(0, **asked, measure="scale-invariant(3)")
+        with pytest.raises(InputError, match="measure must be one of beta-process"):
+            ribp.simulate(0, **asked, measure="unknown(3)")
+    plain = ribp.simulate(0, **asked, measure=SCALE_INVARIANT(3.0))
+    np.testing.assert_array_equal(named.rows.toarray(), plain.rows.toarray())
+    assert named.tv_bound_row <= 1e-12
+
+
+class Broken(SCALE_INVARIANT):
+    """A measure whose tail does not shrink."""
+
+    def log_expected_tail_odds(self, log_threshold, odds=None):
+        return np.zeros_like(log_threshold)
+
+
+def test_a_tail_that_does_not_shrink_is_noticed():
+    with pytest.raises(AssertionError):
+        TestEveryMeasure().test_tail_shrinks_as_atoms_are_handed_out(Broken(3.0))

@@ -8,14 +8,12 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import ribp
+from ribp.entries import make_entries, negative_binomial_nonzero, poisson_nonzero
 from ribp.errors import InputError, TruncationWarning
-from ribp.measures import (
-    CompletelyRandomMeasure,
-    negative_binomial_nonzero,
-    poisson_nonzero,
-)
+from ribp.measures import CompletelyRandomMeasure
+from ribp.measures.levy import log_upper_total
 from ribp.polynomials import RestrictedEntries
-from ribp.prior.certificate import level_bounds, log_tail_total, log_upper_total, tv_bounds
+from ribp.prior.certificate import level_bounds, tv_bounds
 from ribp.prior.request import Request
 from ribp.testing.goodness import holds, mean_p_value, replicates
 
@@ -27,12 +25,15 @@ def request(measure, **changes):
         "measure": measure,
         "truncation": ribp.Certified(),
         "kind": "mixture",
-        "entries": "bernoulli",
         "restrict": "nonzeros",
-        "failures": 1.0,
         "max_proposals": 10,
-    }
-    return Request(**(options | changes))
+    } | changes
+    entries, failures = options.pop("entries", "bernoulli"), options.pop("failures", 1.0)
+    return Request(**options, entries=make_entries(entries, options["restrict"], failures))
+
+
+def upper_tail(asked, stream):
+    return stream.log_upper_tail_odds(asked.entries.odds(asked.restrict))
 
 
 BINARY = {
@@ -76,7 +77,7 @@ def test_binary_rows(name, ones):
         rng = np.random.default_rng(seed)
         stream = measure.atom_stream(rng)
         head = stream.extend(12)
-        log_tail = log_tail_total(asked, stream, head)
+        log_tail = upper_tail(asked, stream)
         bound = level_bounds(asked, head, log_tail, np.array([ones]))[0]
         for tail in tails(measure, head, rng, 100, 120):
             truth = true_error(np.concatenate([head, tail]), 12, ones)
@@ -124,7 +125,7 @@ def test_rows_of_counts(measure, entries, restrict, failures, ones):
     for seed in range(30):
         stream = measure.atom_stream(np.random.default_rng(seed))
         head = stream.extend(15)
-        log_tail = log_tail_total(asked, stream, head)
+        log_tail = upper_tail(asked, stream)
         bound = level_bounds(asked, head, log_tail, np.array([ones]))[0]
         deep = np.concatenate([head, stream.extend(100)])
         if restrict == "sum":
@@ -136,8 +137,7 @@ def test_rows_of_counts(measure, entries, restrict, failures, ones):
             )
             truth = -np.expm1(kept - whole)
         else:
-            odds = asked.support_odds
-            truth = true_error(deep if odds is None else odds(deep), 15, ones)
+            truth = true_error(asked.entries.log_odds(restrict, deep), 15, ones)
         assert truth <= bound * (1 + 1e-9)
         found.append(truth / bound)
     assert max(found) > 1 / 50
@@ -217,7 +217,7 @@ def test_tilted_bound_against_a_deep_measure(law, kept):
             measure, kind="tilted", truncation=ribp.SizeOrdered(kept),
             counts=ribp.counts.as_row_counts(law, 4),
         )  # fmt: skip
-        row, matrix = tv_bounds(asked, head, log_tail_total(asked, stream, head), None)
+        row, matrix = tv_bounds(asked, head, upper_tail(asked, stream), None)
         deep = np.concatenate([head, stream.extend(200)])
         log_f = parsed.log_probs(60)
         inside, whole = (
@@ -286,8 +286,8 @@ def test_no_warning_when_the_tolerance_is_met():
 
 
 def test_odds_are_those_of_the_entries():
-    assert request(ribp.GammaProcess(1), entries="poisson").support_odds is poisson_nonzero
-    odds = request(ribp.BetaProcess(1), entries="negative_binomial", failures=2.0).support_odds
+    assert make_entries("poisson", "nonzeros", 1.0).odds("nonzeros") is poisson_nonzero
+    odds = make_entries("negative_binomial", "nonzeros", 2.0).odds("nonzeros")
     theta = np.array([0.3])
     np.testing.assert_allclose(odds(theta), negative_binomial_nonzero(theta, 2.0))
     assert logsumexp(odds(theta)) == pytest.approx(np.log((1 + np.exp(0.3)) ** 2 - 1))

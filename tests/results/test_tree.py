@@ -163,7 +163,7 @@ def changed(**changes):
         (changed(seed=7), "must be a list"),
         (changed(thin=0), "must be at least 1"),
         (changed(mass=-1.0), "mass must be positive"),
-        (changed(weights="heavy"), "weights must be one of"),
+        (changed(weights="heavy"), "weights must be one that is installed here, but got heavy"),
         (changed(likelihood={"name": "gaussian", "background": 1}), "must be true or false"),
         (changed(likelihood={"name": "gaussian", "background": True, "size": 1}), "must be one of"),
         (

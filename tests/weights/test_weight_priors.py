@@ -10,16 +10,34 @@ from scipy import integrate
 from scipy.special import expit, gammaln, log_expit
 
 import ribp
+from ribp import fitting
+from ribp.counts import as_row_counts
+from ribp.errors import InputError, StorageError
+from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.validation import as_data
 from ribp.measures import BetaProcess
+from ribp.model import Model
+from ribp.results import Result
+from ribp.rows.local import in_memory
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.weights import WEIGHT_PRIORS, Pull, SizeOrderedPrior
-from tests.helpers.marks import every_prior
+from tests.helpers.plug_ins import of_page, registered
 
 ARGUMENTS = [(0.7, 1.0), (0.4, 2.5), (0.9, 0.6)]  # mass and concentration, for one or two features
 NO_ROWS = Pull(-math.inf, -math.inf)
 ROWS = Pull(math.log(30.0), math.log(40.0))
 
+OURS = [*WEIGHT_PRIORS]
+FINITE = of_page("adding-a-weight-prior")["FinitePrior"]
+every_prior = pytest.mark.parametrize("name", [*OURS, "finite"])
 every_argument = pytest.mark.parametrize("arguments", ARGUMENTS)
+
+
+@pytest.fixture(autouse=True)
+def finite():
+    """Register the prior of the documentation: every test here runs on it as on ours."""
+    with registered(WEIGHT_PRIORS, "finite", FINITE):
+        yield
 
 
 def stretched(low, high, n):
@@ -117,7 +135,7 @@ def test_far_log_odds_are_ordinary(name):
 def test_priors_agree_at_small_odds():
     """Each is the same beta process, cut in its own way."""
     theta = np.array([-9.0, -12.0, -10.0])
-    weak, ordered, gamma = (prior(3.0, 1.7, 10**7) for prior in WEIGHT_PRIORS.values())
+    weak, ordered, gamma = (WEIGHT_PRIORS[name](3.0, 1.7, 10**7) for name in OURS)
     np.testing.assert_allclose(weak.gradient(theta), gamma.gradient(theta), atol=1e-7)
     one = np.array([-9.0])
     atoms = math.log(10**7) + np.array([prior.log_density(one) for prior in (weak, gamma)])
@@ -239,7 +257,44 @@ def test_bound_holds_for_deeper_measures():
 
 
 def test_only_size_ordered_knows_what_it_leaves_out():
-    has_bound = {
-        name for name, prior in WEIGHT_PRIORS.items() if hasattr(prior, "truncation_bound")
-    }
+    has_bound = {name for name in WEIGHT_PRIORS if hasattr(WEIGHT_PRIORS[name], "truncation_bound")}
     assert has_bound == {"size-ordered"}
+
+
+# A prior of another package
+
+
+def short_fit(folder=None):
+    model = Model(as_row_counts("uniform(1, 2)", 20), 3, LinearGaussian(), weights="finite")
+    data = as_data(model.simulate(np.random.default_rng(0), 4)[1])
+    options = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "seed": 0, "progress": False}
+    return fitting.fit(model, in_memory(data), "gibbs", checkpoint=folder, **options), data
+
+
+def test_a_fit_stores_it_by_name_and_says_if_it_is_missing(tmp_path):
+    result, data = short_fit(tmp_path / "run")
+    result.save(tmp_path / "fit.nc")
+    assert Result.load(tmp_path / "fit.nc").settings["weights"] == "finite"
+    longer = fitting.resume(tmp_path / "run", data, n_draws=6, progress=False)
+    assert longer.tree["posterior"].sizes["draw"] == 6
+    WEIGHT_PRIORS.unregister("finite")
+    missing = "weights must be one that is installed here, but got finite"
+    with pytest.raises((InputError, StorageError), match=missing):
+        Result.load(tmp_path / "fit.nc")
+    with pytest.raises((InputError, StorageError), match=missing):
+        fitting.resume(tmp_path / "run", data, n_draws=8, progress=False)
+    with pytest.raises(InputError, match="weights must be one of weak-limit"):
+        short_fit()
+    WEIGHT_PRIORS.register("finite", FINITE)
+
+
+class Broken(FINITE):
+    """A prior whose gradient forgets that b is c, not c - a."""
+
+    def gradient(self, log_odds):
+        return self.shape - self.concentration * expit(log_odds)
+
+
+def test_a_wrong_gradient_is_noticed():
+    with registered(WEIGHT_PRIORS, "broken", Broken), pytest.raises(AssertionError):
+        test_gradient_is_that_of_the_density("broken", (3.0, 1.0, 6))

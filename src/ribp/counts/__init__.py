@@ -12,7 +12,7 @@ from ribp.counts.combined import mixture, truncated
 from ribp.counts.finite import Learned, empirical, exactly, learned, table, uniform, window
 from ribp.counts.law import CountLaw
 from ribp.counts.row_counts import RowCounts, as_row_counts, by_group, by_row
-from ribp.counts.text import parse
+from ribp.counts.text import parse, register
 from ribp.counts.unbounded import negative_binomial, poisson
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "negative_binomial",
     "parse",
     "poisson",
+    "register",
     "table",
     "truncated",
     "uniform",

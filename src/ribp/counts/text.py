@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import NamedTuple
 
 from ribp.counts.combined import mixture, truncated
@@ -22,34 +22,28 @@ from ribp.counts.finite import empirical, exactly, learned, table, uniform, wind
 from ribp.counts.law import CountLaw
 from ribp.counts.unbounded import negative_binomial, poisson
 from ribp.errors import InputError
+from ribp.plugins import Registry
 
 EXAMPLES = "Write a law such as exactly(3), uniform(1, 4) or 0.8*exactly(1) + 0.2*poisson(9)."
 
 
-ANY = range(1, sys.maxsize)
-
-
-class Form(NamedTuple):
-    """How a law is written and made."""
-
-    usage: str
-    n_arguments: range
-    make: Callable[..., CountLaw]
-
-
-FORMS = {
-    "exactly": Form("exactly(k)", range(1, 2), exactly),
-    "uniform": Form("uniform(lo, hi)", range(2, 3), uniform),
-    "window": Form("window(centre, half_width)", range(2, 3), window),
-    "poisson": Form("poisson(rate)", range(1, 2), poisson),
-    "negative_binomial": Form(
-        "negative_binomial(mean, dispersion)", range(2, 3), negative_binomial
-    ),
-    "table": Form("table(p0, p1, ...)", ANY, lambda *p: table(p)),
-    "empirical": Form("empirical(k1, k2, ...)", ANY, lambda *k: empirical(k)),
-    "learned": Form("learned(b0, b1, ...)", ANY, lambda *b: learned(b)),
-    "truncated": Form("truncated(law, lo, hi)", range(1, 4), truncated),
-}
+LAWS: Registry[Callable[..., CountLaw]] = Registry(
+    "counts",
+    "ribp.counts",
+    None,
+    {
+        "exactly": exactly,
+        "uniform": uniform,
+        "window": window,
+        "poisson": poisson,
+        "negative_binomial": negative_binomial,
+        "table": lambda p0, *p: table((p0, *p)),
+        "empirical": lambda k0, *k: empirical((k0, *k)),
+        "learned": lambda b0, *b: learned((b0, *b)),
+        "truncated": truncated,
+    },
+)
+register = LAWS.register
 
 
 class TextError(InputError):
@@ -141,21 +135,24 @@ class _Parser:
 
     def atom(self) -> CountLaw:
         name = self.expect("name", "a law")
-        form = FORMS.get(name.text)
-        if form is None:
+        if name.text not in LAWS:
             raise TextError(
                 self.text, name.place, f"Unknown count law {name.text!r}.", _nearest(name.text)
             )
-        self.expect("(", f"'(' after {name.text}", f"The form is {form.usage}.")
+        make = LAWS[name.text]
+        usage = _usage(name.text)
+        self.expect("(", f"'(' after {name.text}", f"The form is {usage}.")
         arguments = [] if self.next.kind == ")" else [self.argument()]
         while self.next.kind == ",":
             self.at += 1
             arguments.append(self.argument())
-        self.expect(")", "',' or ')'", f"The form is {form.usage}.")
-        if len(arguments) not in form.n_arguments:
+        self.expect(")", "',' or ')'", f"The form is {usage}.")
+        try:
+            signature(make).bind(*arguments)
+        except TypeError:
             problem = f"Wrong number of arguments ({len(arguments)}) for {name.text}."
-            raise TextError(self.text, name.place, problem, f"The form is {form.usage}.")
-        return self.make(name.place, form.make, *arguments, usage=form.usage)
+            raise TextError(self.text, name.place, problem, f"The form is {usage}.") from None
+        return self.make(name.place, make, *arguments, usage=usage)
 
     def argument(self) -> float | CountLaw:
         start = self.at
@@ -196,5 +193,15 @@ class _Parser:
 def _nearest(name: str) -> str:
     if name == "mixture":
         return "Write a mixture as a sum: 0.8*exactly(1) + 0.2*poisson(9)."
-    near = difflib.get_close_matches(name, FORMS, n=1)
-    return f"Did you mean {FORMS[near[0]].usage}?" if near else f"Known: {', '.join(FORMS)}."
+    near = difflib.get_close_matches(name, LAWS, n=1)
+    if near:
+        return f"Did you mean {_usage(near[0])}?"
+    other = "If another package has it, install that, or call ribp.counts.register."
+    return f"Known: {', '.join(LAWS)}. {other}"
+
+
+def _usage(name: str) -> str:
+    """Return how a law is written: its name and those of its arguments."""
+    arguments = signature(LAWS[name]).parameters.values()
+    names = [f"{a.name}1, ..." if a.kind is a.VAR_POSITIONAL else a.name for a in arguments]
+    return f"{name}({', '.join(names)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,17 +29,16 @@ from ribp.estimators.arguments import (
 )
 from ribp.estimators.describe import describe, row_probs
 from ribp.fitting import Prepared, prepare, run
-from ribp.likelihoods import Likelihood
+from ribp.likelihoods import LIKELIHOODS, Likelihood
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import Moments
-from ribp.likelihoods.registry import likelihood_type
 from ribp.likelihoods.validation import as_data
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.results.settings import AnyModel
 from ribp.rows.column_notices import column_notices
-from ribp.rows.homes import is_large, open_store
+from ribp.rows.homes import home_of
 from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
 from ribp.running.progress import ProgressOption
@@ -69,8 +69,9 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     # Fitting
 
     def _fit(self, X: Any, counts: Counts) -> Self:
-        if is_large(X):
-            with open_store(X) as store:
+        home = home_of(X)
+        if home is not None:
+            with closing(home.open(X)) as store:
                 return self.fit_prepared(self.prepare(store, counts))
         data, names = self._data(X, reset=True)
         columns = getattr(self, "feature_names_in_", None)
@@ -180,7 +181,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             fixed("noise_scale", self.noise_scale),
             fixed("feature_scale", self.feature_scale),
         )
-        found = likelihood_type(self.likelihood).make(asked, seen)
+        found = LIKELIHOODS[self.likelihood].make(asked, seen)
         if on is False:
             check_offsets(found)
         return found

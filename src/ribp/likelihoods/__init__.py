@@ -1,12 +1,15 @@
-"""How data come from rows and features: one protocol (`base`), one file a likelihood."""
+"""How data come from rows and features: one base class (`likelihood`), one file a likelihood."""
+
+from typing import Any
 
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
-from ribp.likelihoods.registry import register
+from ribp.plugins import Registry
 
 __all__ = [
+    "LIKELIHOODS",
     "Data",
     "GaussianParameters",
     "Likelihood",
@@ -15,3 +18,11 @@ __all__ = [
     "PoissonParameters",
     "register",
 ]
+
+LIKELIHOODS: Registry[type[Likelihood[Any]]] = Registry(
+    "likelihood",
+    "ribp.likelihoods",
+    Likelihood,
+    {"gaussian": LinearGaussian, "poisson": PoissonCounts},
+)
+register = LIKELIHOODS.register

@@ -159,5 +159,4 @@ def _log_joint(
 
 
 def _with(prior: WeightPrior, mass: float, concentration: float) -> WeightPrior:
-    changed: Any = prior  # a frozen dataclass, as `WeightPrior` asks
-    return replace(changed, mass=mass, concentration=concentration)  # type: ignore[no-any-return]
+    return replace(prior, mass=mass, concentration=concentration)

@@ -61,6 +61,8 @@ class BetaProcess(CompletelyRandomMeasure):
     True
     """
 
+    atoms = "probabilities"
+
     mass: float
     concentration: float = 1.0
     discount: float = 0.0

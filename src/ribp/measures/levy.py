@@ -10,11 +10,15 @@ odds T have mean
     E[T | t] = integral_0^t w(x) nu(dx) <= (w(t)/t) integral_0^t x nu(dx),
 
 the last step whenever w(x)/x does not decrease, so for every convex w with w(0) = 0; it is an
-equality for w proportional to x.
+equality for w proportional to x. T itself is a sum of odds below b = w(t), so by Bernstein's
+inequality, with E = E[T | t],
+
+    T <= E + sqrt(2 x b E) + x b / 3    except with probability exp(-x) = 1e-9.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 
 import numpy as np
@@ -90,6 +94,14 @@ def convex_tail_bound(
     return np.where(np.isposinf(log_odds), np.inf, bound)
 
 
+def log_upper_total(log_mean: float, log_largest: float) -> float:
+    """Return the log of E + sqrt(2 x b E) + x b / 3 from those of E and b."""
+    between = 0.5 * (math.log(2.0 * _EXPONENT) + log_largest + log_mean)
+    largest = math.log(_EXPONENT / 3.0) + log_largest
+    return float(np.logaddexp(np.logaddexp(log_mean, between), largest))
+
+
+_EXPONENT = 9.0 * math.log(10.0)
 _BATCH = 128  # inverting a few arrivals takes as long as inverting many
 
 
@@ -123,3 +135,8 @@ class _ArrivalStream(AtomStream):
 
     def log_expected_tail_odds(self, odds: Odds | None = None) -> float:
         return float(self._measure.log_expected_tail_odds(self._log_threshold, odds))
+
+    def log_upper_tail_odds(self, odds: Odds | None = None) -> float:
+        least = np.array([self._log_threshold])
+        largest = least if odds is None else odds(least)
+        return log_upper_total(self.log_expected_tail_odds(odds), float(largest[0]))

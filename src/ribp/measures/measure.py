@@ -13,7 +13,7 @@ process, log weight for Dirichlet and Pitman-Yor weights. Their exponentials are
 
     R-BeP(z; w, f) = f(|z|) prod_i w_i^{z_i} / e_{|z|}(w).
 
-Rows with other entries than 0 and 1 use other odds of the same atom (see `ribp.measures.entries`):
+Rows with other entries than 0 and 1 use other odds of the same atom (see `ribp.entries`):
 that function goes in the argument `odds`, and the bound on T follows it.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class AtomStream(ABC):
         odds : callable, optional
             The odds of a row, as a function of what the atoms carry; left out, they are the
             exponentials of what the atoms carry. As a function of the atom's size they must be
-            convex and vanish at zero, as all those in `ribp.measures.entries` are.
+            convex and vanish at zero, as all those in `ribp.entries` are.
 
         Returns
         -------
@@ -55,9 +56,19 @@ class AtomStream(ABC):
             +inf when there is no finite bound, as before the first atom when c <= 1.
         """
 
+    def log_upper_tail_odds(self, odds: Odds | None = None) -> float:
+        """Return the log of a number that T exceeds with probability 1e-9 at most.
+
+        As it stands for streams that know T; others write it anew.
+        """
+        return self.log_expected_tail_odds(odds)
+
 
 class Measure(ABC):
     """A directing measure: the law of the weights of infinitely many features."""
+
+    atoms: ClassVar[str] = "sizes"
+    """What atoms are: "sizes", which carry their logarithms, or "probabilities", their log-odds."""
 
     @abstractmethod
     def weak_limit(self, rng: np.random.Generator, n_features: int) -> FloatArray:

@@ -10,13 +10,9 @@ log-concave, so e_{J-k}/e_J <= R_J^k, and given the measure and J a row is withi
 
 of its law under the whole measure, in total variation. Each bound grows with T and with J.
 
-T itself is not known, but its law given the head is. For Dirichlet and Pitman-Yor weights it is the
-stick that is left. For completely random measures the tail is a Poisson process of odds below b,
-those of the smallest atom kept, so by Bernstein's inequality
-
-    T <= E + sqrt(2 x b E) + x b / 3,   E = E[T | head],   except with probability exp(-x) = 1e-9.
-
-That is what is used, and the bounds hold for the measure that was drawn. (Each is concave in T, so
+T itself is not known, but its law given the head is: for Dirichlet and Pitman-Yor weights it is the
+stick that is left, and for completely random measures it is bounded except with probability 1e-9
+(`ribp.measures.levy`). The bounds hold for the measure that was drawn. (Each is concave in T, so
 with E in place of T it holds on average over the tails: a weaker promise for a few atoms less.)
 
 For the mixture J ~ f does not depend on the measure. The tilted law (binary rows) with f on 0..K
@@ -27,68 +23,24 @@ added, and K is where that is 1e-20.
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw
-from ribp.measures import (
-    AtomStream,
-    CompletelyRandomMeasure,
-    Odds,
-    SizeOrdered,
-    negative_binomial_one,
-)
-from ribp.polynomials import RestrictedEntries
+from ribp.measures import SizeOrdered
 from ribp.prior.request import Request
 from ribp.restricted_bernoulli import RestrictedBernoulli
-from ribp.symmetric import log_esp
+from ribp.symmetric import coefficient_ratios, log_esp
 
 __all__ = [
     "effective_largest",
-    "has_certificate",
     "level_bounds",
-    "log_tail_total",
-    "log_upper_total",
     "ones_bounds",
-    "tail_odds",
     "tv_bounds",
 ]
 
 _LEFT_OUT = 1e-20
-_EXPONENT = 9.0 * math.log(10.0)
-
-
-def log_tail_total(request: Request, stream: AtomStream, atoms: FloatArray) -> float:
-    """Return the log of a number that the odds T of the tail exceed with probability 1e-9."""
-    odds = tail_odds(request)
-    log_mean = stream.log_expected_tail_odds(odds)
-    if not isinstance(request.measure, CompletelyRandomMeasure):
-        return log_mean
-    smallest = atoms[-1:] if odds is None else odds(atoms[-1:])
-    return log_upper_total(log_mean, float(smallest[0]))
-
-
-def log_upper_total(log_mean: float, log_largest: float) -> float:
-    """Return the log of E + sqrt(2 x b E) + x b / 3 from those of E and b."""
-    between = 0.5 * (math.log(2.0 * _EXPONENT) + log_largest + log_mean)
-    largest = math.log(_EXPONENT / 3.0) + log_largest
-    return float(np.logaddexp(np.logaddexp(log_mean, between), largest))
-
-
-def has_certificate(request: Request) -> bool:
-    """Return whether there is a bound; negative binomial sums with r < 1 are not log-concave."""
-    sums = request.entries == "negative_binomial" and request.restrict == "sum"
-    return not sums or request.failures >= 1
-
-
-def tail_odds(request: Request) -> Odds | None:
-    """Return what T adds up, as a function of what an atom carries; None: its exponential."""
-    if request.restrict != "sum":
-        return request.support_odds
-    return partial(negative_binomial_one, shape=1.0) if request.failing else None
 
 
 def effective_largest(law: CountLaw) -> int:
@@ -100,35 +52,16 @@ def level_bounds(
     request: Request, atoms: FloatArray, log_tail: float, levels: IntArray
 ) -> FloatArray:
     """Return the bound for each J in `levels`, given the head and the log of T."""
-    if request.restrict == "sum" and not request.failing:
-        share = math.exp(min(log_tail - float(logsumexp(atoms)), 700.0))
-        return np.asarray(-np.expm1(-levels * np.log1p(share)))
-    if request.restrict != "sum":
-        own = atoms if request.support_odds is None else request.support_odds(atoms)
-        return ones_bounds(own, log_tail, levels)
-    law = RestrictedEntries(atoms, request.counts.laws[0], **request.entry_options)
-    log_e = law.log_coefficients(int(levels.max(initial=0)))[-1]
-    log_ratio = _log_ratios(log_e, levels)
-    room = -np.expm1(log_ratio - np.logaddexp(0.0, -atoms[-1]))  # 1 - t R_J
-    with np.errstate(divide="ignore"):
-        exponent = log_ratio + log_tail + math.log(request.failures)
-        exponent -= np.log(np.maximum(room, 0.0))
-    return np.asarray(-np.expm1(-np.exp(np.minimum(exponent, 700.0))))
+    if request.restrict == "sum":
+        return request.entries.sum_bounds(atoms, log_tail, levels)
+    return ones_bounds(request.entries.log_odds(request.restrict, atoms), log_tail, levels)
 
 
 def ones_bounds(log_odds: FloatArray, log_tail: float, levels: IntArray) -> FloatArray:
     """Return 1 - exp(-R_J T) for each J in `levels`, from the odds of the head and the log of T."""
     log_e = log_esp(log_odds, min(int(levels.max(initial=0)), log_odds.size))
-    exponent = _log_ratios(log_e, levels) + log_tail
+    exponent = coefficient_ratios(log_e, levels) + log_tail
     return np.asarray(-np.expm1(-np.exp(np.minimum(exponent, 700.0))))
-
-
-def _log_ratios(log_e: FloatArray, levels: IntArray) -> FloatArray:
-    """Return log R_J for each J: -inf for J = 0, +inf where the head has too few atoms."""
-    ratios = np.full(max(int(levels.max(initial=0)) + 1, log_e.size), np.inf)
-    ratios[0] = -np.inf
-    ratios[1 : log_e.size] = log_e[:-1] - log_e[1:]
-    return np.asarray(ratios[levels])
 
 
 def _tilted_levels(

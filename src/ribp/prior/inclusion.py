@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.polynomials import RestrictedEntries
 from ribp.prior.draw import Draw, assemble
 from ribp.prior.request import Request, cut
 from ribp.prior.truncated_weights import Weights, draw_weights
-from ribp.restricted_bernoulli import RestrictedBernoulli, sample_sets
+from ribp.restricted_bernoulli import RestrictedBernoulli
 
 __all__ = ["sample", "totals_and_weights"]
 
@@ -22,11 +21,10 @@ def sample(request: Request) -> Draw:
     """Draw rows by inclusion probabilities."""
     totals, weights = totals_and_weights(request)
     atoms, bounds = weights
-    if request.entries == "bernoulli":
-        return assemble(sample_sets(request.rng, atoms, totals), totals, atoms, bounds=bounds)
-    law = RestrictedEntries(atoms, request.counts.laws[0], **request.entry_options)
-    rows = law.sample_sparse(request.rng, totals)
-    return assemble(rows.members, rows.lengths, atoms, values=rows.values, bounds=bounds)
+    request.entries.check(request.restrict, atoms)
+    rows = request.entries.draw_rows(request.rng, request.restrict, atoms, totals)
+    values = None if request.entries.binary else rows.values
+    return assemble(rows.members, rows.lengths, atoms, values=values, bounds=bounds)
 
 
 def totals_and_weights(request: Request) -> tuple[IntArray, Weights]:

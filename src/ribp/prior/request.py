@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ribp.checks import IntArray
 from ribp.counts import CountLaw, Learned, RowCounts, truncated
+from ribp.entries import EntryKind
 from ribp.errors import InputError, ProposalLimitError
 from ribp.measures import (
     Certified,
     Measure,
-    Odds,
     Truncation,
-    support_odds,
 )
 
 __all__ = ["Request"]
@@ -30,9 +28,8 @@ class Request:
     measure: Measure
     truncation: Truncation
     kind: str
-    entries: str
+    entries: EntryKind
     restrict: str
-    failures: float
     max_proposals: int
 
     @property
@@ -44,21 +41,6 @@ class Request:
     def n_features(self) -> int | None:
         """The number of features that a truncation fixes beforehand; None if it does not."""
         return None if isinstance(self.truncation, Certified) else self.truncation.n_features
-
-    @property
-    def failing(self) -> bool:
-        """Whether entries are negative binomial."""
-        return self.entries == "negative_binomial"
-
-    @property
-    def entry_options(self) -> dict[str, Any]:
-        """What `RestrictedEntries` is to know of the entries."""
-        return {"entries": self.entries, "restrict": self.restrict, "failures": self.failures}
-
-    @property
-    def support_odds(self) -> Odds | None:
-        """The odds of the support, as a function of what an atom carries; None if the same."""
-        return support_odds(self.entries, self.restrict, self.failures)
 
     def draw_totals(self, most: int | None) -> IntArray:
         """Draw J_n ~ f_n, given J_n <= most, for the mixture law."""

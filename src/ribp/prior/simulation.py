@@ -9,9 +9,18 @@ import numpy as np
 
 from ribp import checks
 from ribp.counts import as_row_counts
+from ribp.entries import EntryKind, make_entries
 from ribp.errors import InputError
-from ribp.measures import BetaProcess, Certified, Measure, SizeOrdered, Truncation, WeakLimit
-from ribp.polynomials import ENTRIES, RESTRICTIONS
+from ribp.measures import (
+    MEASURES,
+    BetaProcess,
+    Certified,
+    Measure,
+    SizeOrdered,
+    Truncation,
+    WeakLimit,
+    as_measure,
+)
 from ribp.prior import collapsed, esscher, inclusion, lazy, rejection
 from ribp.prior.draw import Draw
 from ribp.prior.request import Request, realised
@@ -33,7 +42,7 @@ def simulate(
     *,
     n_rows: int,
     counts: Any,
-    measure: Measure,
+    measure: Measure | str,
     method: str = "inclusion",
     truncation: Truncation | None = None,
     kind: str = "mixture",
@@ -54,7 +63,8 @@ def simulate(
         How many features a row has: a count law or its text form, a `RowCounts` (laws by row or
         group), an (n_rows,) array of exact counts, or an (n_rows, 2) array of (least, largest).
     measure
-        The law of the weights, such as ``ribp.BetaProcess(mass=5)``.
+        The law of the weights, such as ``ribp.BetaProcess(mass=5)``, or its text form,
+        ``"beta-process(5)"``.
     method
         "inclusion" (the default: the count first, then features given the count, nothing is
         rejected), "esscher" (coins tilted to the count, with rejection), "rejection" (plain coins),
@@ -89,21 +99,19 @@ def simulate(
     rows = as_row_counts(counts, n_rows)
     method = checks.one_of("method", method, _METHODS)
     kind = checks.one_of("kind", kind, ["mixture", "tilted"])
-    entries = checks.one_of("entries", entries, ["bernoulli", *ENTRIES])
-    restrict = checks.one_of("restrict", restrict, RESTRICTIONS)
-    failures = checks.positive("failures", failures)
+    own = make_entries(entries, restrict, failures)
     max_proposals = checks.integer("max_proposals", max_proposals, least=1, most=10**15)
-    _check_measure(measure, method, entries)
-    _check_combination(method, truncation, kind, entries, restrict)
+    measure = as_measure(measure)
+    _check_measure(measure, method, entries, own)
+    _check_combination(method, truncation, kind, entries, own)
     request = Request(
         rng=rng,
         counts=realised(rng, rows, None if restrict == "sum" else _features_of(truncation)),
         measure=measure,
         truncation=Certified() if truncation is None else truncation,
         kind=kind,
-        entries=entries,
+        entries=own,
         restrict=restrict,
-        failures=failures,
         max_proposals=max_proposals,
     )
     return _METHODS[method](request)
@@ -115,37 +123,26 @@ def _features_of(truncation: Truncation | None) -> int | None:
     )
 
 
-def _check_measure(measure: Measure, method: str, entries: str) -> None:
-    if not isinstance(measure, Measure):
-        raise InputError(
-            "measure", "must be a directing measure", measure, "Pass ribp.BetaProcess(mass=5)."
-        )
-    beta = isinstance(measure, BetaProcess)
-    if method in _EXACT and not beta:
+def _check_measure(measure: Measure, method: str, entries: str, own: EntryKind) -> None:
+    if method in _EXACT and not isinstance(measure, BetaProcess):
         raise InputError(
             "measure",
             f"must be a BetaProcess for method={method!r}",
             measure,
             "Use method='inclusion' with this measure.",
         )
-    if entries == "negative_binomial" and not beta:
+    if measure.atoms not in own.atoms:
+        others = [name for name in MEASURES if MEASURES[name].atoms in own.atoms]
         raise InputError(
             "measure",
-            "must be a BetaProcess for negative binomial entries, whose weights lie in (0, 1)",
+            f"must have weights that are {' or '.join(own.atoms)} for entries={entries!r}",
             measure,
-            "Use entries='poisson' with this measure.",
-        )
-    if entries == "poisson" and beta:
-        raise InputError(
-            "measure",
-            "must not be a BetaProcess for Poisson entries, whose weights are rates",
-            measure,
-            "Use GammaProcess, DirichletWeights or PitmanYorWeights.",
+            f"Use another: {', '.join(others)}.",
         )
 
 
 def _check_combination(
-    method: str, truncation: Truncation | None, kind: str, entries: str, restrict: str
+    method: str, truncation: Truncation | None, kind: str, entries: str, own: EntryKind
 ) -> None:
     if truncation is not None:
         if not isinstance(truncation, (WeakLimit, SizeOrdered, Certified)):
@@ -162,14 +159,7 @@ def _check_combination(
                 truncation,
                 "Leave it out, or use method='inclusion'.",
             )
-    if entries == "bernoulli":
-        if restrict == "sum":
-            raise InputError(
-                "restrict",
-                "must be 'nonzeros' for binary rows, whose sum is their number of non-zeros",
-                restrict,
-                "Leave it out.",
-            )
+    if own.binary:
         return
     if method != "inclusion":
         raise InputError(

@@ -11,11 +11,7 @@ import numpy as np
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError, TruncationWarning
 from ribp.measures import AtomStream, Certified, SizeOrdered, WeakLimit
-from ribp.prior.certificate import (
-    has_certificate,
-    log_tail_total,
-    tv_bounds,
-)
+from ribp.prior.certificate import tv_bounds
 from ribp.prior.request import Request
 
 __all__ = ["Weights", "draw_weights"]
@@ -36,11 +32,11 @@ def draw_weights(request: Request, totals: IntArray | None) -> Weights:
     stream = request.measure.atom_stream(request.rng)
     if isinstance(rule, SizeOrdered):
         atoms = stream.extend(rule.n_features)
-        if not has_certificate(request):
+        if not request.entries.has_bound(request.restrict):
             return Weights(atoms, None)
     else:
         atoms = _certified(request, rule, stream, totals)
-    log_tail = log_tail_total(request, stream, atoms)
+    log_tail = stream.log_upper_tail_odds(request.entries.odds(request.restrict))
     return Weights(atoms, tv_bounds(request, atoms, log_tail, totals))
 
 
@@ -48,11 +44,11 @@ def _certified(
     request: Request, rule: Certified, stream: AtomStream, totals: IntArray | None
 ) -> FloatArray:
     """Extend the head until the bound for the largest J is below tol."""
-    if not has_certificate(request):
+    if not request.entries.has_bound(request.restrict):
         raise InputError(
             "truncation",
-            "cannot be Certified for sums of negative binomial entries with failures below 1",
-            f"failures={request.failures:g}",
+            f"cannot be Certified for such entries with restrict={request.restrict!r}",
+            request.entries,
             "Use SizeOrdered(n_features), which reports no bound here.",
         )
     if totals is None:
@@ -69,9 +65,10 @@ def _certified(
             "Raise max_atoms.",
         )
     atoms = stream.extend(min(top + 8, rule.max_atoms))
+    odds = request.entries.odds(request.restrict)
     before = (0, 0.0)  # atoms and log-bound at the last look
     while True:
-        log_tail = log_tail_total(request, stream, atoms)
+        log_tail = stream.log_upper_tail_odds(odds)
         bound = tv_bounds(request, atoms, log_tail, worst)[0]
         if bound <= rule.tol:
             return atoms

@@ -21,9 +21,8 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
 from ribp.counts import Learned, RowCounts, parse
 from ribp.errors import InputError
-from ribp.likelihoods import Likelihood
+from ribp.likelihoods import LIKELIHOODS, Likelihood
 from ribp.likelihoods.linear_gaussian import as_gaussian
-from ribp.likelihoods.registry import likelihood_names, likelihood_type, name_of
 from ribp.likelihoods.units import Units
 from ribp.model import Model
 from ribp.weights import WEIGHT_PRIORS
@@ -119,7 +118,7 @@ def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
     stored = settings["likelihood"]
     if not isinstance(stored, dict) or "name" not in stored:
         raise InputError("likelihood", "must have a name", stored, "Add its name.")
-    kind: Any = _installed(stored["name"])
+    kind: Any = LIKELIHOODS.stored(stored["name"])
     defaults = {field.name: field.default for field in fields(kind)}
     chosen: dict[str, Any] = {name: value for name, value in stored.items() if name != "name"}
     known, columns = chosen.pop("known", ()), chosen.pop("units", None)
@@ -130,18 +129,6 @@ def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
         chosen["units"] = _units(columns, settings["n_dims"])
     result: Likelihood[Any] = kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
     return result
-
-
-def _installed(name: Any) -> type[Likelihood[Any]]:
-    """Return the likelihood of a stored run, or say which package is missing."""
-    if name not in likelihood_names():
-        raise InputError(
-            "likelihood",
-            "must be one that is installed here",
-            name,
-            "Install the package that has it, or call ribp.likelihoods.register.",
-        )
-    return likelihood_type(name)
 
 
 def _units(stored: Any, n_dims: int) -> Units:
@@ -182,7 +169,11 @@ def describe(
     law: Any = model.likelihood
     settings = {
         "method": method,
-        "likelihood": {"name": name_of(law), **asdict(law), "known": [*map(list, law.known)]},
+        "likelihood": {
+            "name": LIKELIHOODS.name_of(type(law)),
+            **asdict(law),
+            "known": [*map(list, law.known)],
+        },
         "mass": model.mass,
         "concentration": model.concentration,
         "n_rows": shape[0],
@@ -214,9 +205,9 @@ def model(settings: Mapping[str, Any], law_of_row: IntArray | None) -> AnyModel:
         if n_features is None:
             return BuffetModel(settings["n_rows"], gaussian, mass, concentration)
         return FiniteBuffetModel(settings["n_rows"], n_features, gaussian, mass, concentration)
-    weights = checks.one_of("weights", settings["weights"], WEIGHT_PRIORS)
+    WEIGHT_PRIORS.stored(settings["weights"])
     counts = _row_counts(settings, law_of_row)
-    return Model(counts, n_features, law, mass, concentration, weights)
+    return Model(counts, n_features, law, mass, concentration, settings["weights"])
 
 
 def _row_counts(settings: Mapping[str, Any], law_of_row: IntArray | None) -> RowCounts:

@@ -1,31 +1,66 @@
-"""From what users hold to a row store: memory maps are read as used, Dask arrays stay put."""
+"""From what users hold to a row store: memory maps are read as used, Dask arrays stay put.
+
+A home for rows says which objects are its own, and opens a `RowStore` for one. What no home owns is
+read into memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
+from ribp.plugins import Registry
 from ribp.rows.dask_store import DaskStore, is_dask
 from ribp.rows.local import LocalStore
 from ribp.rows.source import as_source
 from ribp.rows.store import RowStore
 
-__all__ = ["is_large", "open_store"]
+__all__ = ["HOMES", "Home", "home_of", "register"]
 
 
-def is_large(X: Any) -> bool:
-    """Whether X may be larger than memory."""
-    return is_dask(X) or isinstance(X, np.memmap)
+class Home(ABC):
+    """Where rows are that may be more than memory holds."""
+
+    @staticmethod
+    @abstractmethod
+    def owns(X: Any) -> bool:
+        """Return whether X is an object of this home, without a look at its rows."""
+
+    @staticmethod
+    @abstractmethod
+    def open(X: Any) -> RowStore:
+        """Return the row store of X; whoever opened it closes it."""
 
 
-@contextmanager
-def open_store(X: Any) -> Iterator[RowStore]:
-    """Give the store of a memory map or a Dask array, and let go of it in the end."""
-    store: RowStore = DaskStore.of_array(X) if is_dask(X) else LocalStore(as_source(X))
-    try:
-        yield store
-    finally:
-        store.close()
+class MemoryMaps(Home):
+    """Files, as `numpy.load(path, mmap_mode="r")` gives them."""
+
+    @staticmethod
+    def owns(X: Any) -> bool:
+        """Return whether X is a memory map."""
+        return isinstance(X, np.memmap)
+
+    @staticmethod
+    def open(X: Any) -> RowStore:
+        """Return a store that reads rows of the file as they are used."""
+        return LocalStore(as_source(X))
+
+
+class DaskArrays(Home):
+    """Dask arrays."""
+
+    owns = staticmethod(is_dask)
+    open = staticmethod(DaskStore.of_array)
+
+
+HOMES: Registry[type[Home]] = Registry(
+    "home", "ribp.rows.homes", Home, {"memory-map": MemoryMaps, "dask": DaskArrays}
+)
+register = HOMES.register
+
+
+def home_of(X: Any) -> type[Home] | None:
+    """Return the home of an object, None if it is read into memory."""
+    return next((home for home in map(HOMES.__getitem__, HOMES) if home.owns(X)), None)

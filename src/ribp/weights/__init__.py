@@ -6,8 +6,7 @@ gamma odds, which replace (1+w)^{-c} by e^{-c w}) or at its I-th largest atom (s
 `ribp.weights.weight_prior` for what a prior must offer.
 """
 
-from collections.abc import Callable
-
+from ribp.plugins import Registry
 from ribp.weights.gamma_odds import GammaOddsPrior
 from ribp.weights.size_ordered import SizeOrderedPrior
 from ribp.weights.weak_limit import WeakLimitPrior
@@ -21,10 +20,17 @@ __all__ = [
     "SizeOrderedPrior",
     "WeakLimitPrior",
     "WeightPrior",
+    "register",
 ]
 
-WEIGHT_PRIORS: dict[str, Callable[[float, float, int], WeightPrior]] = {
-    "weak-limit": WeakLimitPrior,
-    "size-ordered": SizeOrderedPrior,
-    "gamma-odds": GammaOddsPrior,
-}
+WEIGHT_PRIORS: Registry[type[WeightPrior]] = Registry(
+    "weights",
+    "ribp.weights",
+    WeightPrior,
+    {
+        "weak-limit": WeakLimitPrior,
+        "size-ordered": SizeOrderedPrior,
+        "gamma-odds": GammaOddsPrior,
+    },
+)
+register = WEIGHT_PRIORS.register

@@ -21,18 +21,14 @@ from scipy.special import gammaln
 from ribp.checks import FloatArray
 from ribp.measures import GammaProcess
 from ribp.weights.beta_prime import BetaPrime
-from ribp.weights.weight_prior import Pull, RareLaw
+from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 
 __all__ = ["GammaOddsPrior"]
 
 
 @dataclass(frozen=True)
-class GammaOddsPrior:
+class GammaOddsPrior(WeightPrior):
     """Independent Gamma(c alpha/I) odds with rate c: Dirichlet weights when normalised."""
-
-    mass: float
-    concentration: float
-    n_features: int
 
     @property
     def shape(self) -> float:

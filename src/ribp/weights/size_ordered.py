@@ -35,8 +35,9 @@ from scipy.special import digamma, expit, gammaln
 
 from ribp.checks import FloatArray, IntArray
 from ribp.measures import BetaProcess
-from ribp.prior.certificate import log_upper_total, ones_bounds
-from ribp.weights.weight_prior import Pull, RareLaw
+from ribp.measures.levy import log_upper_total
+from ribp.prior.certificate import ones_bounds
+from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 
 __all__ = ["SizeOrderedPrior"]
 
@@ -47,12 +48,8 @@ _FLAT = 8.0  # odds below e^-8 of where the rows start to matter do not feel the
 
 
 @dataclass(frozen=True)
-class SizeOrderedPrior:
+class SizeOrderedPrior(WeightPrior):
     """The I largest atoms of a beta process with mass alpha and concentration c."""
-
-    mass: float
-    concentration: float
-    n_features: int
 
     @property
     def _measure(self) -> BetaProcess:

@@ -20,18 +20,14 @@ from scipy.special import betaln, expit
 from ribp.checks import FloatArray
 from ribp.measures import BetaProcess
 from ribp.weights.beta_prime import BetaPrime
-from ribp.weights.weight_prior import Pull, RareLaw
+from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 
 __all__ = ["WeakLimitPrior"]
 
 
 @dataclass(frozen=True)
-class WeakLimitPrior:
+class WeakLimitPrior(WeightPrior):
     """Independent Beta(a, b) weights: the weak limit of a beta process with I features."""
-
-    mass: float
-    concentration: float
-    n_features: int
 
     @property
     def shape(self) -> float:

@@ -1,6 +1,6 @@
 """What a prior on the log-odds theta offers: a density of theta, draws, and help for its sampler.
 
-A prior is a frozen dataclass of (mass, concentration, n_features), so that
+A prior inherits from `WeightPrior`, whose fields are (mass, concentration, n_features):
 `dataclasses.replace(prior, mass=...)` is the same prior with another mass.
 
 The last two methods are for the weight update (`ribp.mcmc.weight_moves`). Features that few rows or
@@ -17,6 +17,8 @@ all rare features; what it leaves out is put right by a Metropolis-Hastings step
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -55,30 +57,30 @@ class RareLaw(Protocol):
         """Return its log density, up to a constant."""
 
 
-class WeightPrior(Protocol):
+@dataclass(frozen=True)
+class WeightPrior(ABC):
     """The law of the log-odds of I features, which are exchangeable."""
 
-    @property
-    def mass(self) -> float:
-        """Parameter alpha."""
+    mass: float
+    """Parameter alpha."""
+    concentration: float
+    """Parameter c."""
+    n_features: int
+    """The number I of features."""
 
-    @property
-    def concentration(self) -> float:
-        """Parameter c."""
-
-    @property
-    def n_features(self) -> int:
-        """The number I of features."""
-
+    @abstractmethod
     def log_density(self, log_odds: FloatArray) -> float:
         """Return log p(theta), normalised over all of R^I."""
 
+    @abstractmethod
     def gradient(self, log_odds: FloatArray) -> FloatArray:
         """Return the gradient of the log density."""
 
+    @abstractmethod
     def sample(self, rng: np.random.Generator, n_features: int) -> FloatArray:
         """Draw the log-odds of all features, in no order."""
 
+    @abstractmethod
     def precision(self, rare: NDArray[np.bool_]) -> FloatArray:
         """Return what trajectories add to the precision of each feature, roughly.
 
@@ -88,6 +90,7 @@ class WeightPrior(Protocol):
             Which features are drawn by `rare_law`: these may be heavy, the others may not.
         """
 
+    @abstractmethod
     def rare_law(self, sums: FloatArray, others: FloatArray, pull: Pull) -> RareLaw:
         """Return a law for the log-odds of rare features, close to theirs given the others.
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from ribp.entries import negative_binomial_nonzero, negative_binomial_one, poisson_nonzero
 from ribp.errors import InputError
-from ribp.measures import negative_binomial_nonzero, negative_binomial_one, poisson_nonzero
 
 THETA = np.array([-12.0, -2.0, 0.0, 0.7, 3.0])
 
