@@ -34,8 +34,6 @@ from ribp.likelihoods.data import Data, Rows
 from ribp.model import Model
 from ribp.search.starts import Tick, price, scored_start
 
-__all__ = ["BackgroundChoice", "asked_for", "choose_background", "with_background"]
-
 LEAST_GAIN = 3.0
 """In prices of a feature."""
 _STARTS = 2

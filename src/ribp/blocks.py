@@ -19,19 +19,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any, TypeVar
 
-__all__ = [
-    "BLOCK",
-    "GROUP",
-    "LEVEL",
-    "Nodes",
-    "Tree",
-    "blocks",
-    "in_order",
-    "plus",
-    "sum_blocks",
-    "sum_nodes",
-]
-
 T = TypeVar("T")
 
 BLOCK = 512

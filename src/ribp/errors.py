@@ -6,16 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "FitWarning",
-    "InputError",
-    "InputTypeError",
-    "Notice",
-    "ProposalLimitError",
-    "StorageError",
-    "TruncationWarning",
-]
-
 
 class InputError(ValueError):
     """An argument breaks a rule; the message names argument, rule, value and remedy."""

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from ribp.errors import StorageError
 
-__all__ = ["read_arrays", "read_described", "write_atomically", "write_described"]
-
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under another name, make sure that it is on disk, and rename it."""

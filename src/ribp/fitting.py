@@ -44,8 +44,6 @@ from ribp.search.sampled_start import searched_rows
 from ribp.search.starts import Tick
 from ribp.threads import n_cores, one_blas_thread
 
-__all__ = ["Prepared", "fit", "prepare", "resume", "run"]
-
 Names = Sequence[Any] | None
 
 _LONG = 10.0  # seconds from which on an estimate is worth a line

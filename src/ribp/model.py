@@ -26,8 +26,6 @@ from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
 
-__all__ = ["Model", "State", "SweepInfo", "Tally"]
-
 
 class State(NamedTuple):
     """Where a chain is."""

@@ -20,8 +20,6 @@ from typing import Any, Generic, TypeVar
 from ribp import checks
 from ribp.errors import InputError
 
-__all__ = ["Registry"]
-
 P = TypeVar("P")
 
 

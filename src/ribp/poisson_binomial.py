@@ -16,8 +16,6 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 
-__all__ = ["PoissonBinomial"]
-
 
 class PoissonBinomial:
     """Law of the number of ones among independent coins with given log-odds.

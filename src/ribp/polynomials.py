@@ -28,8 +28,6 @@ from ribp.entries import SparseRows, make_entries
 from ribp.errors import InputError
 from ribp.restricted_bernoulli import RestrictedBernoulli, tilted_log_weights
 
-__all__ = ["RestrictedEntries"]
-
 
 class RestrictedEntries:
     """Law of a row of counts with given weights and a law on its number of non-zeros or its sum.

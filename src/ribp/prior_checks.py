@@ -24,8 +24,6 @@ from ribp.errors import InputError
 from ribp.likelihoods import Likelihood, LinearGaussian
 from ribp.model import Model
 
-__all__ = ["MassSummary", "PriorPredictive", "prior_predictive"]
-
 _MASSES = (0.5, 1.0, 2.0, 5.0, 10.0)
 _DATA_ROWS = 200
 _QUANTILES = (0.05, 0.5, 0.95)

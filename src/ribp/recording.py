@@ -17,15 +17,6 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray
 
-__all__ = [
-    "ChainDraws",
-    "Recordable",
-    "pack_rows",
-    "record",
-    "record_features",
-    "unpack_rows",
-]
-
 
 class Recordable(Protocol):
     """What is recorded of a state, whichever sampler made it."""

@@ -32,8 +32,6 @@ from ribp.errors import InputError
 from ribp.rng import kernel_seed
 from ribp.symmetric import sorted_log_esp
 
-__all__ = ["RestrictedBernoulli", "sample_sets", "tilted_log_weights"]
-
 _NEGLIGIBLE = 1e-18  # counts whose total probability is below this are left out of sums
 
 

@@ -19,8 +19,6 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 
-__all__ = ["coefficient_ratios", "inclusion_probs", "log_esp"]
-
 
 def log_esp(log_odds: ArrayLike, k_max: int | None = None) -> FloatArray:
     """Return the logarithms of e_0 .. e_k_max of the odds.

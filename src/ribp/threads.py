@@ -18,8 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["memory", "n_cores", "one_blas_thread", "own_memory"]
-
 _own = threading.local()
 
 

@@ -28,8 +28,6 @@ from ribp.search.growth import Buffet, annealed, grown
 from ribp.search.starts import Tick, no_tick
 from ribp.weights.hyper_prior import draw_mass
 
-__all__ = ["BuffetModel", "best_start", "start", "update"]
-
 _GROWING = 40  # sweeps of a chain before it is compared with others
 _SETTLING = 20  # of one that was annealed
 _HEATS = (None, 0.5, 1.0)  # where annealing begins, in units of the spread of the data; in turns

@@ -29,8 +29,8 @@ from scipy.special import betaln, digamma
 
 from ribp import checks
 from ribp.checks import FloatArray
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import hyper
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
@@ -46,9 +46,6 @@ from ribp.variational.mean_field import (
 )
 from ribp.weights import WeakLimitPrior
 from ribp.weights.hyper_prior import log_mass_density
-
-__all__ = ["BuffetState", "FiniteBuffetModel", "WeightKind", "begin", "draw", "from_rows",
-           "improve", "update"]  # fmt: skip
 
 WeightKind = Literal["beta", "sample"]
 

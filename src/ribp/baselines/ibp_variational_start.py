@@ -26,12 +26,10 @@ from ribp.baselines.ibp_variational import (
     from_rows,
     improve,
 )
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.model import State
 from ribp.search.starts import Tick, no_tick
-
-__all__ = ["start"]
 
 _MOST_ROWS = 2000
 _HOT, _COOL = 1.0, 0.1  # noise, in units of the spread of the data

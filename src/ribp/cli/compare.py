@@ -14,8 +14,6 @@ import typer
 from ribp.cli import options
 from ribp.cli.show import print_json, say
 
-__all__ = ["compare"]
-
 
 def compare(
     data: Annotated[

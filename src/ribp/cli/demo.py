@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from ribp.datasets.chords import Chords
 
-__all__ = ["demo"]
-
 _FOUND = 0.95
 _MAX_FEATURES = 24
 _OPTIONS: dict[str, Any] = {"chains": 4, "warmup": 200, "draws": 400, "holdout": 0.01, "seed": 1}

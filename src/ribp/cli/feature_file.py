@@ -9,8 +9,6 @@ from typing import Any
 from ribp.cli.show import print_json, say
 from ribp.io.write_files import write_table
 
-__all__ = ["write_features"]
-
 
 def write_features(
     path: Path,

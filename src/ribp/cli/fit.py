@@ -10,8 +10,6 @@ import typer
 
 from ribp.cli import options
 
-__all__ = ["fit", "resume"]
-
 
 def fit(
     data: options.Data,

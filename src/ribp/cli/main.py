@@ -20,8 +20,6 @@ from ribp.cli.summary import summary
 from ribp.cli.transform import transform
 from ribp.version import __version__
 
-__all__ = ["app", "main"]
-
 _DATA_ARGUMENTS = ("X", "DATA", "data", "column", "counts", "--counts")
 
 app = typer.Typer(

@@ -17,8 +17,6 @@ from ribp.fitting import Prepared
 from ribp.posterior.held_out import score
 from ribp.rows.local import in_memory
 
-__all__ = ["Scores", "compare_run", "compare_table"]
-
 Scores = dict[str, dict[str, float]]
 """Numbers by name, of models by name."""
 

@@ -13,8 +13,6 @@ import typer
 from ribp.cli import options
 from ribp.cli.show import print_json, say
 
-__all__ = ["report", "write_page"]
-
 _OPTIONS = {
     "method": "--method",
     "max_features": "--max-features",

@@ -17,8 +17,6 @@ import typer
 
 from ribp.cli.show import say
 
-__all__ = ["reproduce"]
-
 _ALL = "all"
 _DATA = "RIBP_DATA"
 

@@ -34,8 +34,6 @@ from ribp.likelihoods.validation import as_data
 from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 
-__all__ = ["InputTable", "RunFolder", "read_table"]
-
 SCHEMA = 3
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"

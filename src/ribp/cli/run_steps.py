@@ -21,8 +21,6 @@ from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
 from ribp.running.samplers import ROW_METHODS
 
-__all__ = ["Rows", "StartedRun", "begin", "finish", "guarded", "opened", "read_again"]
-
 _USUAL_FEATURES = 30  # to estimate memory, if nobody says how many
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ribp.checks import FloatArray
     from ribp.results import Result
 
-__all__ = ["print_json", "say", "show_summary"]
-
 
 def say(text: str) -> None:
     """Print a line for people."""

@@ -8,8 +8,6 @@ import typer
 
 from ribp.cli import options
 
-__all__ = ["simulate"]
-
 
 def simulate(
     out: options.OutTable,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ribp.cli.options import Json, Run
 from ribp.cli.show import show_summary
 
-__all__ = ["summary"]
-
 
 def summary(run: Run, json: Json = False) -> None:
     """Show what a run found, and whether to trust it."""

@@ -9,8 +9,6 @@ import typer
 
 from ribp.cli import options
 
-__all__ = ["transform"]
-
 
 def transform(
     run: options.Run,

@@ -19,14 +19,6 @@ from scipy.special import gammaln
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
 
-__all__ = [
-    "draw_log_probs",
-    "log_prior",
-    "mean_log_probs",
-    "prior_log_probs",
-    "tallied_log_probs",
-]
-
 _LEAST_BASE = 1e-300  # the logarithm of a Gamma(base) variate is about -1/base
 
 

@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 
-__all__ = ["Chords", "load_chords", "scaled"]
-
 
 @dataclass(frozen=True, eq=False)
 class Chords:

@@ -38,8 +38,6 @@ from ribp.checks import FloatArray
 from ribp.datasets.chords import Chords
 from ribp.errors import InputError
 
-__all__ = ["synthesise_chords"]
-
 _NAMES = ("C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B")
 _MIDDLE_C = 440 * 2 ** (-9 / 12)  # Hz
 _SAMPLING_RATE = 4000  # Hz: partials below half of it sound

@@ -33,8 +33,6 @@ from ribp.counts import (
 from ribp.measures import BetaProcess
 from ribp.prior.simulation import simulate
 
-__all__ = ["OneInflatedToy", "Toy", "toy_missing_one", "toy_one_inflated"]
-
 _DIMS = 36
 _NOISE_SCALE = 0.5
 _FEATURES = 15

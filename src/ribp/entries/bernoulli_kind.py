@@ -10,8 +10,6 @@ from ribp.checks import FloatArray, IntArray
 from ribp.entries.entry_kind import EntryKind
 from ribp.measures import Odds
 
-__all__ = ["BernoulliEntries"]
-
 
 class BernoulliEntries(EntryKind):
     """Entries 0 and 1, with odds e^theta."""

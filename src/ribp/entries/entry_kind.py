@@ -30,8 +30,6 @@ from ribp.errors import InputError
 from ribp.measures import Odds
 from ribp.restricted_bernoulli import sample_sets
 
-__all__ = ["RESTRICTIONS", "EntryKind", "SparseRows"]
-
 RESTRICTIONS = ("nonzeros", "sum", "ones")
 """What may be restricted: the number of non-zeros, the sum, or the sum with all values one."""
 

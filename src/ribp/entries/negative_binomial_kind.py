@@ -24,8 +24,6 @@ from ribp.measures import Odds
 from ribp.measures.special import log_exprel, log_gamma_ratio, log_softplus, softplus
 from ribp.symmetric import coefficient_ratios
 
-__all__ = ["NegativeBinomialEntries", "negative_binomial_nonzero", "negative_binomial_one"]
-
 
 def negative_binomial_nonzero(log_odds: ArrayLike, shape: float) -> FloatArray:
     """Return log((1-pi)^{-r} - 1): the log-odds that an NB(r, pi) entry is not zero.

@@ -18,8 +18,6 @@ from ribp.entries.entry_kind import RESTRICTIONS, EntryKind, SparseRows
 from ribp.measures import Odds
 from ribp.measures.special import log_exprel
 
-__all__ = ["PoissonEntries", "draw_positive_poisson", "poisson_nonzero"]
-
 
 def poisson_nonzero(log_size: ArrayLike) -> FloatArray:
     """Return log(e^lambda - 1) from log lambda: the log-odds that a Poisson entry is not zero."""

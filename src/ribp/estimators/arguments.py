@@ -12,16 +12,6 @@ from ribp.errors import InputError
 from ribp.likelihoods import Likelihood
 from ribp.likelihoods.units import MOST_RATIO, Units
 
-__all__ = [
-    "Background",
-    "Learned",
-    "background_or_auto",
-    "check_offsets",
-    "entropy",
-    "fixed",
-    "known_features",
-]
-
 Learned = Literal["learn"]
 Background = bool | Literal["auto"]
 Known = tuple[tuple[float, ...], ...]

@@ -22,8 +22,6 @@ from ribp.posterior.laws import Counts
 from ribp.results.settings import MOST_FEATURES, AnyModel
 from ribp.running.progress import ProgressOption
 
-__all__ = ["IndianBuffet"]
-
 _USUAL_FEATURES = 30  # of a buffet that must have a limit
 
 

@@ -19,8 +19,6 @@ from ribp.model import Model
 from ribp.posterior.draws import aligned_draws, aligned_row_probs, features_in_use
 from ribp.results import Result
 
-__all__ = ["Description", "count_laws", "describe", "row_probs"]
-
 _IN_USE = 0.5
 
 

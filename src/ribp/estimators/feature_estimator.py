@@ -43,8 +43,6 @@ from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
 from ribp.running.progress import ProgressOption
 
-__all__ = ["Features"]
-
 
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What both estimators have in common."""

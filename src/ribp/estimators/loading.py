@@ -9,8 +9,6 @@ from ribp.estimators.buffet import IndianBuffet
 from ribp.estimators.restricted import RestrictedIBP
 from ribp.results import Result
 
-__all__ = ["load"]
-
 
 def load(path: str | Path) -> RestrictedIBP | IndianBuffet | Result:
     """Return what was saved: an estimator that is fitted, or a `Result`.

@@ -24,8 +24,6 @@ from ribp.results.settings import MOST_FEATURES
 from ribp.running.progress import ProgressOption
 from ribp.search import capacity
 
-__all__ = ["RestrictedIBP"]
-
 _USUAL_COUNTS = 20  # that a law may have which is learned, if nobody says how many features
 
 

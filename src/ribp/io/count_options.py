@@ -28,8 +28,6 @@ from ribp.io.data_file import ROW_NAME_HEADERS, DataFile, is_missing, number, sh
 from ribp.io.formats import check_start, kind_of, read_data
 from ribp.io.text_records import Record, records
 
-__all__ = ["check_law", "count_columns", "counts_from", "read_with_counts"]
-
 OPTION = "--counts"
 _FORMS = "Write a law such as exactly(3), column:NAME, column:LO,HI or file:PATH."
 _PREFIX = re.compile(r"\s*([A-Za-z]+)\s*:")

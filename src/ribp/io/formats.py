@@ -20,8 +20,6 @@ from ribp.io.data_file import DataFile, check_finite, no_such_column
 from ribp.io.mtx_files import read_mtx
 from ribp.io.parquet_files import read_parquet
 
-__all__ = ["check_start", "kind_of", "read_data"]
-
 _KINDS = {".csv": "csv", ".tsv": "csv", ".txt": "csv"}
 _KINDS |= {f".{kind}": kind for kind in ("npy", "npz", "mtx", "parquet")}
 _WITH_NAMES = {"csv": read_csv, "parquet": read_parquet}

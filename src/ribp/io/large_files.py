@@ -27,8 +27,6 @@ from ribp.rows.store import RowStore
 from ribp.running.estimate import BUDGET
 from ribp.threads import memory, n_cores
 
-__all__ = ["LargeFile", "as_bytes", "check_memory", "is_large"]
-
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 _ITSELF = 400 * 10**6  # bytes of Python and its libraries

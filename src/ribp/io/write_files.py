@@ -21,8 +21,6 @@ from ribp.files import write_atomically
 from ribp.io.data_file import ROW_NAME_HEADERS, is_missing, listed, number, shown
 from ribp.io.parquet_files import polars
 
-__all__ = ["check_target", "write_table"]
-
 ROW_NAMES = "id"
 _BLOCK = 1000
 _PLAIN = re.compile('[^,;\\t\\r\\n"\\ufeff]+')

@@ -3,8 +3,9 @@
 from typing import Any
 
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.likelihood import Likelihood
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
+from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
 from ribp.plugins import Registry
 

@@ -26,8 +26,6 @@ from ribp.likelihoods.data import BoolArray, Rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import log_esp
 
-__all__ = ["anneal", "enumerate_all"]
-
 LogLikelihood = Callable[[FloatArray, BoolArray, Rows], FloatArray]
 """log p(x_n | z_n) of rows: data, what of them is observed, z."""
 

@@ -17,22 +17,6 @@ from numpy.typing import NDArray
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 
-__all__ = [
-    "ALL_SEEN",
-    "BoolArray",
-    "Data",
-    "Parameters",
-    "Rows",
-    "check_known",
-    "column_totals",
-    "complete",
-    "exact_sums",
-    "in_use",
-    "put_known",
-    "shown",
-    "with_missing",
-]
-
 BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.int8]
 ALL_SEEN = np.ones((0, 0), dtype=np.bool_)

@@ -17,8 +17,6 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import Data, Parameters, Rows
 from ribp.likelihoods.row_sweeps import RowPrior
 
-__all__ = ["first_rows"]
-
 _LOST = -30.0  # a gain below which nobody would go on
 
 

@@ -22,8 +22,6 @@ from ribp.likelihoods.data import BoolArray, Data, Rows, column_totals, exact_su
 from ribp.likelihoods.likelihood import Likelihood, RowKernels
 from ribp.likelihoods.row_sweeps import RowPrior
 
-__all__ = ["GaussianEntries"]
-
 _LEAST_SPREAD = 1e-3  # of a column, as a share of its root mean square
 _LEAST_LEFT = 1e-9  # of the squares of a column, once an entry is left out
 

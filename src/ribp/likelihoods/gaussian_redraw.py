@@ -20,8 +20,6 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import Data, Rows, shown
 from ribp.likelihoods.row_sweeps import RowPrior
 
-__all__ = ["redrawn"]
-
 _SWEEPS = 2
 _RELOCATIONS = 2  # of each feature that is on, in a sweep, on average
 

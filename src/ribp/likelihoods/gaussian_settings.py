@@ -23,8 +23,6 @@ from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.units import MOST_RATIO, Units, scaled
 
-__all__ = ["BACKGROUND_WIDTH", "GaussianParameters", "GaussianSettings"]
-
 BACKGROUND_WIDTH = 10.0
 """Prior standard deviation of the background, in units of that of a feature."""
 

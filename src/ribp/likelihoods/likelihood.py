@@ -28,8 +28,6 @@ from ribp.likelihoods.data import BoolArray, Data, Parameters, Rows, shown
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.row_sweeps import RowPrior, Work
 
-__all__ = ["Asked", "Likelihood", "RowKernels"]
-
 P = TypeVar("P", bound=Parameters)
 _LEAST = 1e-300  # of a probability
 _SWEEPS = 4  # over rows that are drawn again

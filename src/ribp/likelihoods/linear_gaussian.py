@@ -49,8 +49,6 @@ from ribp.likelihoods.row_sweeps import (
 )
 from ribp.likelihoods.units import ROUNDING
 
-__all__ = ["GaussianParameters", "LinearGaussian", "Sums", "as_gaussian"]
-
 _SHAPE = 2.0
 _OFFSET = 0.01
 

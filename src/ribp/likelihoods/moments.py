@@ -15,8 +15,6 @@ from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray
 from ribp.likelihoods.data import Data
 
-__all__ = ["MANY", "Moments", "Totals", "moments", "squares", "totals"]
-
 MANY = 50_000
 """Rows of which nobody makes a second array of doubles."""
 

@@ -20,8 +20,6 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.likelihoods.data import Data
 
-__all__ = ["noise_units"]
-
 _SHRINKAGE = 1e-3  # a column has noise of 3% of its spread at least
 _MOST_ROWS = 2000
 _MANY = 500  # columns, from which on products of so many rows take the place of those of columns

@@ -44,8 +44,6 @@ from ribp.likelihoods.row_sweeps import (
 )
 from ribp.rng import kernel_seed
 
-__all__ = ["PoissonCounts", "PoissonParameters"]
-
 _LEAST = 1e-300  # a rate is never zero
 _LEAST_SCALE = 1e-100
 _MEAN_SHAPE = 2.0

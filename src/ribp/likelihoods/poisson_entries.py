@@ -16,8 +16,6 @@ from ribp.kernels import anneal_rows, enumerate_rows
 from ribp.likelihoods.data import BoolArray, Data, column_totals, exact_sums, shown
 from ribp.likelihoods.likelihood import Likelihood, RowKernels
 
-__all__ = ["PoissonEntries"]
-
 
 class PoissonEntries(Likelihood[Any]):
     """The law of an entry of counts."""

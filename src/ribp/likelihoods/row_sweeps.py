@@ -27,18 +27,6 @@ from ribp.kernels.missing import add_missing_pairs
 from ribp.symmetric import log_esp
 from ribp.threads import own_memory
 
-__all__ = [
-    "GaussianSums",
-    "PoissonSums",
-    "RowPrior",
-    "Work",
-    "gaussian_sums",
-    "gaussian_work",
-    "needs_whole_rows",
-    "poisson_work",
-    "split_poisson",
-]
-
 Rows = NDArray[np.int8]
 Mask = NDArray[np.bool_]
 T = TypeVar("T")

@@ -25,8 +25,6 @@ from ribp.checks import FloatArray
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.moments import Moments
 
-__all__ = ["LEAST_SPREAD", "MOST_RATIO", "NEARLY_CONSTANT", "ROUNDING", "Units", "scaled"]
-
 LEAST_SPREAD = 1e-150
 """A column that varies less is constant: squares of such numbers are lost."""
 NEARLY_CONSTANT = 1e-12

@@ -17,8 +17,6 @@ from ribp.checks import LARGEST, TOO_LARGE, FloatArray, cell_place, first_too_la
 from ribp.errors import InputError, InputTypeError
 from ribp.likelihoods.data import Data, with_missing
 
-__all__ = ["as_data"]
-
 
 def as_data(
     X: Any, row_names: Sequence[str] | None = None, dim_names: Sequence[str] | None = None

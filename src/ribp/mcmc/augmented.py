@@ -40,17 +40,6 @@ from ribp.mcmc.augmented_moves import AugmentedState, Buffet, LogLikelihood
 from ribp.measures import BetaProcess
 from ribp.poisson_binomial import PoissonBinomial
 
-__all__ = [
-    "AugmentedInfo",
-    "AugmentedState",
-    "Forecast",
-    "LogLikelihood",
-    "draw_mass",
-    "draw_prior",
-    "forecast",
-    "update",
-]
-
 MAX_DISCARDS = 10**6
 MASS_PRIOR = (1.0, 1.0)
 _TOLERATED = 0.01

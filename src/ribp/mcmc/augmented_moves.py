@@ -34,16 +34,6 @@ from ribp.counts import RowCounts
 from ribp.errors import ProposalLimitError
 from ribp.kernels.poisson_binomial_table import poisson_binomial
 
-__all__ = [
-    "AugmentedState",
-    "Buffet",
-    "LogLikelihood",
-    "change_row",
-    "propose",
-    "redraw_block",
-    "redraw_discards",
-]
-
 Rows = NDArray[np.int8]
 Bools = NDArray[np.bool_]
 LogLikelihood = Callable[[Rows], float]

@@ -21,8 +21,6 @@ from ribp.mcmc import hyper, rows_collapsed, weight_moves
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
 from ribp.model import Model, State, SweepInfo, Tally
 
-__all__ = ["finish", "finish_in_memory", "update"]
-
 _OWN_NUMBERS = 2**31  # keys of the sweep given the features, apart from those of the other one
 
 

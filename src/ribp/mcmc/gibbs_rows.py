@@ -21,8 +21,6 @@ from ribp.model import Model, State, SweepInfo
 from ribp.recording import unpack_rows
 from ribp.rows.store import ChainRows
 
-__all__ = ["finish", "steps", "update", "update_in_memory"]
-
 _WHOLE_EVERY = 5  # sweeps
 
 

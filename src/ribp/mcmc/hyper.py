@@ -34,15 +34,6 @@ from ribp.weights import WeightPrior
 from ribp.weights.density import row_log_density
 from ribp.weights.hyper_prior import log_concentration_density, log_mass_density
 
-__all__ = [
-    "Hyper",
-    "update",
-    "update_concentration",
-    "update_mass",
-    "update_ratio",
-    "update_with_spare",
-]
-
 
 class Hyper(NamedTuple):
     """Mass, concentration, and weights that moved with them."""

@@ -10,12 +10,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from ribp.kernels.sweep_buffet import sweep
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_collapsed import filled, summarise
 from ribp.model import State
-
-__all__ = ["draw_mass", "featureless", "harmonic", "log_prior", "update"]
 
 _ROOM = 2  # columns for new dishes, to begin with
 

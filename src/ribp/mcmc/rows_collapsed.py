@@ -13,10 +13,9 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.kernels import sweep_collapsed as kernel
 from ribp.likelihoods.data import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian, as_gaussian
+from ribp.likelihoods.gaussian_settings import GaussianParameters
+from ribp.likelihoods.linear_gaussian import LinearGaussian, as_gaussian
 from ribp.model import Model, State
-
-__all__ = ["Summary", "filled", "gaussian", "summarise", "update"]
 
 
 class Summary(NamedTuple):

@@ -23,8 +23,6 @@ from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import LocalRows, in_memory
 from ribp.rows.store import Layout, Order, RowGroup, Work
 
-__all__ = ["LogTerms", "Step", "Sweep", "Swept", "layout", "rows_in_memory", "sweep_rows"]
-
 
 def layout(n_features: int) -> Layout:
     """Return the table of what rows have: Z."""

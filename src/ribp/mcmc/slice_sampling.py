@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["slice_step"]
-
 
 def slice_step(
     rng: np.random.Generator,

@@ -41,13 +41,6 @@ from ribp.measures.variates import beta_log_odds_variates
 from ribp.weights import Pull, WeakLimitPrior, WeightPrior
 from ribp.weights.density import row_gradient, row_log_density
 
-__all__ = [
-    "WeightInfo",
-    "independence_log_ratio",
-    "independence_step",
-    "update",
-]
-
 _STEPS = 8
 _STEP_SIZE = 0.25
 _TRAJECTORIES = 2

@@ -17,8 +17,6 @@ from ribp.plots.reading import Selection, selection
 from ribp.plots.style import SEQUENTIAL, styled
 from ribp.results import Result
 
-__all__ = ["activity"]
-
 _NAMED = 30  # rows up to which their names are written
 
 

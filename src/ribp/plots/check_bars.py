@@ -18,8 +18,6 @@ from ribp.posterior.predictive_checks import NOISE, Checked, Checks
 from ribp.posterior.verdict import SIGN, SURE
 from ribp.results import Result
 
-__all__ = ["predictive_checks"]
-
 _LOWEST = 1e-8  # shown; what is lower is a triangle at the edge
 
 

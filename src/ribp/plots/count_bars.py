@@ -16,8 +16,6 @@ from ribp.plots.reading import SPREAD, CountShares, count_shares
 from ribp.plots.style import BLUE, ORANGE, ink, styled
 from ribp.results import Result
 
-__all__ = ["counts"]
-
 _SHARE, _LAW = "found", "count law"
 _VISIBLE = 0.002  # shares below this are not worth room
 

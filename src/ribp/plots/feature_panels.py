@@ -25,8 +25,6 @@ from ribp.plots.reading import SPREAD, Spread, component, places, row_probs
 from ribp.plots.style import BAND, BLUE, GREY, ORANGE, SEQUENTIAL, SIGNED, ink, styled
 from ribp.results import Result
 
-__all__ = ["DOTS", "checked_axis", "checked_shape", "colours", "draw_image", "features"]
-
 _BARS = 8  # in a panel
 DOTS = 20
 """Columns up to which they are marked."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ribp.results import Result
 
-__all__ = ["chain_names", "dim_names", "percent", "plain", "row_names"]
-
 _UNKNOWN = "\ufffd"
 
 

@@ -19,18 +19,6 @@ from numpy.typing import NDArray
 from ribp.errors import InputError
 from ribp.results import Result
 
-__all__ = [
-    "AnyFigure",
-    "AxesArray",
-    "Picture",
-    "check_kind",
-    "check_result",
-    "empty_panel",
-    "one_panel",
-    "panels",
-    "whole_numbers",
-]
-
 AnyFigure = Figure | SubFigure
 AxesArray = NDArray[np.object_]
 

@@ -20,8 +20,6 @@ from ribp.plots.trace_lines import QUANTITIES, r_hat_text
 from ribp.posterior.diagnostics import quantities
 from ribp.results import Result
 
-__all__ = ["ranks"]
-
 _CAPTION = "rank among all draws, lowest to highest (band: 99% of steps, if draws are independent)"
 _LEAST = 2.0  # height of a chain's strip at least, in multiples of what is expected
 _LEAST_DRAWS = 4

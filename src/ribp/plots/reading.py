@@ -21,22 +21,6 @@ from ribp.errors import InputError
 from ribp.posterior.stored_draws import array, stored_draws
 from ribp.results import Result
 
-__all__ = [
-    "SPREAD",
-    "CountShares",
-    "Selection",
-    "Spread",
-    "checked_rows",
-    "component",
-    "count_shares",
-    "places",
-    "rank_shares",
-    "rarely_used",
-    "row_probs",
-    "selection",
-    "weight",
-]
-
 LOW, HIGH = 0.05, 0.95
 SPREAD = "5% to 95% of draws"
 _IN_USE = 0.5

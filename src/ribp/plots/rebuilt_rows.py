@@ -19,8 +19,6 @@ from ribp.plots.reading import checked_rows, places, row_probs
 from ribp.plots.style import BLUE, GREY, styled
 from ribp.results import Result
 
-__all__ = ["rebuilt"]
-
 _NAMED = 5  # features in a title
 _Pair = tuple[FloatArray, FloatArray, str]  # a row of the data, as rebuilt, and its title
 

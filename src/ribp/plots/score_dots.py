@@ -16,8 +16,6 @@ from ribp.plots.labels import plain
 from ribp.plots.layout import check_kind, empty_panel, one_panel
 from ribp.plots.style import BLUE, styled
 
-__all__ = ["held_out"]
-
 _ERRORS = 2.0
 _REMEDY = "Pass the entry `models` of what `ribp compare --json` prints."
 

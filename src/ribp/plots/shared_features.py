@@ -15,8 +15,6 @@ from ribp.plots.reading import selection
 from ribp.plots.style import SEQUENTIAL, styled
 from ribp.results import Result
 
-__all__ = ["coactivation"]
-
 
 @styled()
 def coactivation(

@@ -20,8 +20,6 @@ from ribp.plots.reading import places, rarely_used
 from ribp.plots.style import GREY, SEQUENTIAL, styled
 from ribp.results import Result
 
-__all__ = ["stability"]
-
 _OTHER = "0.88"  # the grey of other modes
 _TEXT: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "black"}
 _WRITTEN = 16  # features up to which numbers are written into the cells

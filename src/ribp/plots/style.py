@@ -13,8 +13,6 @@ from typing import Any
 
 from matplotlib import rc_context, rcParams
 
-__all__ = ["BAND", "BLUE", "GREY", "ORANGE", "SEQUENTIAL", "SIGNED", "ink", "line", "styled"]
-
 BLUE, ORANGE = "#0072B2", "#D55E00"
 GREY = "0.6"
 SEQUENTIAL = "Blues"

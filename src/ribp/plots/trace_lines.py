@@ -16,8 +16,6 @@ from ribp.plots.style import line, styled
 from ribp.posterior.diagnostics import Diagnostic, quantities
 from ribp.results import Result
 
-__all__ = ["QUANTITIES", "r_hat_text", "traces"]
-
 QUANTITIES = {
     "log_joint": "log joint density",
     "active_features": "features in use",

@@ -15,8 +15,6 @@ from ribp.plots.reading import SPREAD, places, row_probs, weight
 from ribp.plots.style import BLUE, ORANGE, styled
 from ribp.results import Result
 
-__all__ = ["weights"]
-
 
 @styled()
 def weights(result: Result, *, most: int = 100, ax: Axes | None = None) -> Axes:

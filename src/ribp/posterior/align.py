@@ -28,8 +28,6 @@ from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import BoolArray, Rows, in_use
 from ribp.posterior.stored_draws import StoredDraws
 
-__all__ = ["Alignment", "align", "match"]
-
 _TIE = 1e-6  # what the distance of components can add to an overlap
 _SAME = 0.5  # overlap from which on two features are the same
 

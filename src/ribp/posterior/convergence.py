@@ -27,8 +27,6 @@ from scipy.stats import rankdata
 
 from ribp.checks import FloatArray
 
-__all__ = ["ess_bulk", "ess_tail", "monte_carlo_error", "r_hat"]
-
 
 def r_hat(draws: ArrayLike) -> float:
     """Return the rank-normalised split R-hat; NaN for fewer than four draws a chain."""

@@ -21,8 +21,6 @@ from ribp.errors import Notice
 from ribp.posterior.convergence import ess_bulk, ess_tail, monte_carlo_error, r_hat
 from ribp.posterior.stored_draws import array
 
-__all__ = ["Diagnostic", "converged", "diagnose", "quantities"]
-
 _PAIRS = 20
 _SEED = 20_150_406
 _LEAST_MEAN = 0.01  # of a learned probability that is worth a look

@@ -22,8 +22,6 @@ from ribp.posterior.align import Alignment
 from ribp.posterior.stored_draws import array, stored_draws
 from ribp.recording import pack_rows, unpack_rows
 
-__all__ = ["Draws", "aligned_draws", "aligned_row_probs", "features_in_use", "unaligned_draws"]
-
 _PART = 2**14  # rows
 
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from ribp.checks import FloatArray
 
-__all__ = ["Score", "score"]
-
 
 class Score(NamedTuple):
     """Mean log density of entries, or mean gain in it."""

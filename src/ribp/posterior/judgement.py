@@ -27,8 +27,6 @@ from ribp.posterior.stored_draws import stored_draws
 from ribp.posterior.worth import gain
 from ribp.threads import one_blas_thread
 
-__all__ = ["LEAST_DRAWS", "Judgement", "judge", "stored_judgement"]
-
 LEAST_DRAWS = 10
 """Fewer draws tell nothing."""
 _DRAWS, _ROWS, _ENTRIES = 40, 2000, 1_000_000

@@ -20,8 +20,6 @@ from ribp.counts.tables import mean_log_probs
 from ribp.errors import FitWarning, InputError
 from ribp.posterior.draws import Draws
 
-__all__ = ["Counts", "laws_of_rows"]
-
 Counts = CountLaw | RowCounts | str | ArrayLike | None
 
 

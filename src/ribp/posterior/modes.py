@@ -26,8 +26,6 @@ from ribp.checks import FloatArray
 from ribp.posterior.align import align
 from ribp.posterior.stored_draws import StoredDraws, array, stored_draws
 
-__all__ = ["SAME_MODE", "Mode", "agreement", "modes"]
-
 SAME_MODE = 0.93
 """Least agreement of chains in one mode, relative to that of the halves of one chain."""
 

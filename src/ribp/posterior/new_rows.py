@@ -28,8 +28,6 @@ from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
 from ribp.symmetric import log_esp
 
-__all__ = ["NewRows", "existing_features", "row_prior", "weigh_rows"]
-
 
 class NewRows(NamedTuple):
     """Rows given all draws."""

@@ -26,8 +26,6 @@ from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.restricted_bernoulli import sample_sets
 
-__all__ = ["decode", "fitted", "held_out_entries", "impute", "new_rows", "posterior_predictive"]
-
 
 def decode(probs: ArrayLike, log_probs: FloatArray, law_of_row: IntArray) -> Rows:
     """Return 0/1 rows that obey their count laws and are right in most entries, on average.

@@ -38,8 +38,6 @@ from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.residuals import CheckedColumns, checked_columns, residuals
 
-__all__ = ["NOISE", "Checked", "Checks", "checks"]
-
 NOISE = {
     "column mean": 0.0, "column spread": 1.0, "largest entry": 4.0, "entries beyond 3": 0.0027,
     "largest row": 1.0, "residuals together": 1.0, "neighbouring rows": 0.0, "mean by count": 1.0,

@@ -18,8 +18,6 @@ from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.data import BoolArray
 from ribp.posterior.draws import Draws
 
-__all__ = ["CheckedColumns", "checked_columns", "residuals"]
-
 _FEW = 4  # observed entries below which a column tells nothing of its spread
 
 

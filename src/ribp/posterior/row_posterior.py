@@ -31,8 +31,6 @@ from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior
 
-__all__ = ["RowPosterior", "row_posterior"]
-
 
 class RowPosterior(NamedTuple):
     """Rows with z summed out, given one draw of everything else.

@@ -19,8 +19,6 @@ from ribp.errors import InputError, Notice
 from ribp.likelihoods.data import Rows
 from ribp.recording import unpack_rows
 
-__all__ = ["StoredDraws", "array", "settings", "stored_draws", "stored_notices"]
-
 _MOST_ROWS = 20_000  # by which features of draws are told apart
 
 

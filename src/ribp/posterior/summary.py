@@ -37,8 +37,6 @@ from ribp.posterior.stored_draws import (
 )
 from ribp.posterior.verdict import Verdict, misfits, verdict
 
-__all__ = ["FeatureSummary", "Summary", "coactivation", "summary"]
-
 _EMPTY_COLUMNS = ("constant-column", "missing-column")  # do no harm
 _SHOWN = 40  # features in the text
 _UNUSED = 0.1

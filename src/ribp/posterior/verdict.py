@@ -21,8 +21,6 @@ from ribp.errors import Notice
 from ribp.posterior.judgement import Judgement
 from ribp.posterior.predictive_checks import NOISE, Checked
 
-__all__ = ["LEVELS", "QUESTIONS", "SIGN", "SURE", "Part", "Verdict", "misfits", "verdict"]
-
 LEVELS = ("good", "careful", "bad")
 QUESTIONS = {
     "agree": "Do the chains agree?",

@@ -30,8 +30,6 @@ from ribp.posterior.held_out import Score
 from ribp.posterior.new_rows import existing_features
 from ribp.posterior.residuals import CheckedColumns, checked_columns
 
-__all__ = ["gain", "gain_of", "redrawn_rows"]
-
 _SHARE = 0.1
 
 

@@ -33,13 +33,6 @@ from ribp.prior.request import Request
 from ribp.restricted_bernoulli import RestrictedBernoulli
 from ribp.symmetric import coefficient_ratios, log_esp
 
-__all__ = [
-    "effective_largest",
-    "level_bounds",
-    "ones_bounds",
-    "tv_bounds",
-]
-
 _LEFT_OUT = 1e-20
 
 

@@ -14,8 +14,6 @@ from ribp.prior.rejection import acceptance
 from ribp.prior.request import Request
 from ribp.rng import kernel_seed
 
-__all__ = ["sample"]
-
 
 def sample(request: Request) -> Draw:
     """Draw rows by running the buffet."""

@@ -10,8 +10,6 @@ from scipy.sparse import csr_array
 
 from ribp.checks import FloatArray, IntArray
 
-__all__ = ["Draw", "assemble"]
-
 
 @dataclass(frozen=True, eq=False)
 class Draw:

@@ -15,8 +15,6 @@ from ribp.prior.inclusion import totals_and_weights
 from ribp.prior.rejection import acceptance, throw
 from ribp.prior.request import Request
 
-__all__ = ["sample"]
-
 
 def sample(request: Request) -> Draw:
     """Draw rows by coins tilted for the count of each row."""

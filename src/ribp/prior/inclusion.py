@@ -14,8 +14,6 @@ from ribp.prior.request import Request, cut
 from ribp.prior.truncated_weights import Weights, draw_weights
 from ribp.restricted_bernoulli import RestrictedBernoulli
 
-__all__ = ["sample", "totals_and_weights"]
-
 
 def sample(request: Request) -> Draw:
     """Draw rows by inclusion probabilities."""

@@ -18,8 +18,6 @@ from ribp.prior.rejection import acceptance
 from ribp.prior.request import Request
 from ribp.rng import kernel_seed
 
-__all__ = ["sample"]
-
 
 def sample(request: Request) -> Draw:
     """Draw rows by proposals on a measure that grows as it is looked at."""

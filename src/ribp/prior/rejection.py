@@ -16,8 +16,6 @@ from ribp.prior.request import Request, cut
 from ribp.prior.truncated_weights import Weights, draw_weights
 from ribp.rng import kernel_seed
 
-__all__ = ["acceptance", "sample", "throw"]
-
 
 def sample(request: Request) -> Draw:
     """Draw rows by coins with the weights' own probabilities."""

@@ -16,8 +16,6 @@ from ribp.measures import (
     Truncation,
 )
 
-__all__ = ["Request"]
-
 
 @dataclass(frozen=True, eq=False)
 class Request:

@@ -25,8 +25,6 @@ from ribp.prior import collapsed, esscher, inclusion, lazy, rejection
 from ribp.prior.draw import Draw
 from ribp.prior.request import Request, realised
 
-__all__ = ["simulate"]
-
 _METHODS: dict[str, Callable[[Request], Draw]] = {
     "inclusion": inclusion.sample,
     "esscher": esscher.sample,

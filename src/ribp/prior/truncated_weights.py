@@ -14,8 +14,6 @@ from ribp.measures import AtomStream, Certified, SizeOrdered, WeakLimit
 from ribp.prior.certificate import tv_bounds
 from ribp.prior.request import Request
 
-__all__ = ["Weights", "draw_weights"]
-
 
 class Weights(NamedTuple):
     """The atoms kept, as the measure carries them, and the two bounds (None: there are none)."""

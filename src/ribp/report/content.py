@@ -11,8 +11,6 @@ from ribp.likelihoods.data import BoolArray, Data
 from ribp.posterior.summary import Summary
 from ribp.results import Result
 
-__all__ = ["Fit"]
-
 
 @dataclass(frozen=True)
 class Fit:

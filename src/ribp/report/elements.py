@@ -14,20 +14,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-__all__ = [
-    "Html",
-    "bullets",
-    "folded",
-    "note",
-    "paragraph",
-    "picture",
-    "rounded",
-    "section",
-    "short",
-    "table",
-    "tag",
-]
-
 _ALONE = {"img", "meta"}
 _DPI = 120
 _NAME = 40  # characters

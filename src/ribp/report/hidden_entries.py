@@ -10,8 +10,6 @@ from ribp.posterior.held_out import Score, score
 from ribp.report.content import Fit
 from ribp.report.elements import Html, note, paragraph, picture, section, table, tag
 
-__all__ = ["held_out", "hidden_scores"]
-
 _COLUMNS = {
     "log_density": ("log density of hidden entries", ".3f"),
     "standard_error": ("its error", ".3f"),

@@ -11,8 +11,6 @@ from ribp.report.content import Fit
 from ribp.report.elements import Html, tag
 from ribp.report.sections import SECTIONS, opening
 
-__all__ = ["page", "write_report"]
-
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 

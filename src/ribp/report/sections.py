@@ -29,8 +29,6 @@ from ribp.report.elements import (
 from ribp.report.hidden_entries import held_out, hidden_scores
 from ribp.report.trust import answer, convergence, fits
 
-__all__ = ["SECTIONS", "opening"]
-
 _MOST_FEATURES = 24  # in pictures
 _MOST_ROWS = 40  # of a table
 _EXAMPLES = 5

@@ -22,8 +22,6 @@ from ribp.report.elements import (
     tag,
 )
 
-__all__ = ["answer", "convergence", "fits"]
-
 _REASONS = 3  # in the box
 _MOST_ROWS = 40  # of a table
 _MARKS = {"good": "✓", "careful": "?", "bad": "✗"}

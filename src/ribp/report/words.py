@@ -6,8 +6,6 @@ import re
 
 from ribp.errors import Notice
 
-__all__ = ["METHODS", "QUANTITIES", "TERMS", "advice", "in_words"]
-
 METHODS = {
     "gibbs": "Gibbs sampling, features integrated out",
     "gibbs-rows": "Gibbs sampling, rows drawn given the features",

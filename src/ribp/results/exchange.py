@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike
 
 from ribp.errors import InputError
 
-__all__ = ["to_arviz"]
-
 _SAMPLES = ("chain", "draw")
 
 

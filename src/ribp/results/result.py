@@ -39,8 +39,6 @@ from ribp.results.settings import AnyModel
 from ribp.rows.shard import not_a_count
 from ribp.threads import memory, n_cores
 
-__all__ = ["Result"]
-
 _COLUMNS = 80
 _WARNINGS_SHOWN = 3
 

@@ -28,8 +28,6 @@ from ribp.errors import InputError, StorageError
 from ribp.results.schema import KIND, SCHEMA_VERSION, problem
 from ribp.threads import memory
 
-__all__ = ["load", "save"]
-
 _PLAIN = "biuf"
 _COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _LARGEST_RATIO = 1100  # gzip makes nothing smaller than a thousandth

@@ -17,8 +17,6 @@ from ribp.errors import InputError, Notice
 from ribp.posterior.judgement import Judgement
 from ribp.results.settings import from_json, has_learned_law, likelihood, model
 
-__all__ = ["KIND", "SCHEMA_VERSION", "problem"]
-
 KIND = "ribp result"
 SCHEMA_VERSION = 3
 

@@ -27,10 +27,6 @@ from ribp.likelihoods.units import Units
 from ribp.model import Model
 from ribp.weights import WEIGHT_PRIORS
 
-__all__ = ["MOST_CHAINS", "MOST_FEATURES", "MOST_SWEEPS", "background_choice", "checked",
-           "describe", "from_json", "has_learned_law", "likelihood", "model",
-           "to_json"]  # fmt: skip
-
 AnyModel = Model | BuffetModel | FiniteBuffetModel
 
 _NEEDED = (

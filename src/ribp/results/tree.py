@@ -26,8 +26,6 @@ from ribp.results.schema import KIND, SCHEMA_VERSION
 from ribp.results.settings import to_json
 from ribp.version import __version__
 
-__all__ = ["build"]
-
 _FILLS = {  # what stands where a draw has no such feature
     "components": np.nan,
     "log_odds": np.nan,

@@ -17,8 +17,6 @@ from ribp.errors import InputError
 from ribp.threads import one_blas_thread
 from ribp.version import __version__
 
-__all__ = ["PATIENCE", "connect", "distributed", "n_workers", "ready", "versions"]
-
 PATIENCE = 20.0
 """Seconds to wait for a scheduler, and for its first worker."""
 _PACKAGES = ("numpy", "scipy", "numba")

@@ -26,8 +26,6 @@ from ribp.likelihoods.data import BoolArray
 from ribp.likelihoods.units import LEAST_SPREAD
 from ribp.rows.store import FirstLook, RowStore
 
-__all__ = ["ABSURD", "FAR", "column_notices", "offset_notices"]
-
 ABSURD = 1e6
 """Times the interquartile range, from the median."""
 FAR = 10.0

@@ -39,8 +39,6 @@ from ribp.rows.source import ArraySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
 from ribp.threads import n_cores
 
-__all__ = ["DaskRows", "DaskStore", "is_dask"]
-
 _FEW = 8  # shards, to each of which the driver sends its order
 _RENEW = 50  # orders after which rows are taken in and handed out again
 

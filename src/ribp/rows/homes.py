@@ -17,8 +17,6 @@ from ribp.rows.local import LocalStore
 from ribp.rows.source import as_source
 from ribp.rows.store import RowStore
 
-__all__ = ["HOMES", "Home", "home_of", "register"]
-
 
 class Home(ABC):
     """Where rows are that may be more than memory holds."""

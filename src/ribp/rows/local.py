@@ -29,8 +29,6 @@ from ribp.rows.source import FileSource, MemorySource, Source
 from ribp.rows.store import FirstLook, Layout, Order, Packed
 from ribp.threads import memory, n_cores
 
-__all__ = ["LocalRows", "LocalStore", "combined_look", "concatenated", "in_memory", "spans"]
-
 
 def spans(n_rows: int, n_shards: int) -> list[tuple[int, int]]:
     """Return ranges of rows for about so many shards, of about equal size.

@@ -20,8 +20,6 @@ from ribp.errors import StorageError
 from ribp.files import write_atomically
 from ribp.threads import own_memory
 
-__all__ = ["FileTable", "MemoryTable", "Parts", "SavedTable", "Table", "save"]
-
 Array = NDArray[Any]
 
 

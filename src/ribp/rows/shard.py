@@ -31,17 +31,6 @@ from ribp.rows.row_tables import MemoryTable, Table
 from ribp.rows.source import Source
 from ribp.rows.store import Layout, NotACount, Packed
 
-__all__ = [
-    "RowStates",
-    "Shard",
-    "ShardGroup",
-    "ShardLook",
-    "new_states",
-    "not_a_count",
-    "shared_out",
-    "user_units",
-]
-
 T = TypeVar("T")
 
 

@@ -20,8 +20,6 @@ from ribp.errors import InputError, StorageError
 from ribp.likelihoods.data import ALL_SEEN, Data
 from ribp.threads import own_memory
 
-__all__ = ["ArraySource", "At", "FileSource", "MemorySource", "Source", "as_source", "npy_source"]
-
 _REAL = "biuf"
 
 

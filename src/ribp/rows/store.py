@@ -29,9 +29,6 @@ from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import Moments
 from ribp.rows.row_tables import Parts
 
-__all__ = ["ChainRows", "FirstLook", "Layout", "NotACount", "Order", "Packed", "RowGroup",
-           "RowStore", "Work"]  # fmt: skip
-
 Packed = NDArray[np.uint8]
 """Z, eight entries to a byte."""
 

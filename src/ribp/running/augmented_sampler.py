@@ -22,7 +22,7 @@ from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data, in_use
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.mcmc import augmented, rows_buffet
-from ribp.mcmc.augmented import AugmentedState
+from ribp.mcmc.augmented_moves import AugmentedState
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import Model, State, SweepInfo
 from ribp.rows.store import RowStore
@@ -30,8 +30,6 @@ from ribp.running.memory_samplers import InMemory, tally
 from ribp.running.restore import Arrays, restored
 from ribp.search.starts import Tick, no_tick
 from ribp.weights.hyper_prior import log_mass_density
-
-__all__ = ["Augmented", "AugmentedChain"]
 
 
 class AugmentedChain(NamedTuple):

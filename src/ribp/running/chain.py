@@ -20,8 +20,6 @@ from ribp.rows.store import RowStore
 from ribp.running.samplers import Sampler
 from ribp.search.starts import Tick
 
-__all__ = ["Chain", "Plan", "new_chains"]
-
 
 @dataclass(frozen=True)
 class Plan:

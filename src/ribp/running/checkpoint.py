@@ -29,8 +29,6 @@ from ribp.running.chain import Chain
 from ribp.running.restore import as_arrays
 from ribp.running.samplers import Sampler
 
-__all__ = ["Checkpoint"]
-
 SCHEMA = 4
 _KIND = "ribp checkpoint"
 _SETTINGS = "settings.json"

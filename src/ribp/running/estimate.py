@@ -13,8 +13,6 @@ from ribp.running.progress import duration
 from ribp.running.samplers import Sampler
 from ribp.threads import one_blas_thread
 
-__all__ = ["BUDGET", "Estimate", "estimate", "thinning"]
-
 BUDGET = 10**8
 """Bytes for features and rows of all stored draws, unless that would leave too few."""
 _LEAST_STORED = 20  # draws of a chain, however large

@@ -20,8 +20,6 @@ from ribp.running.restore import Arrays, restored
 from ribp.search.starts import Tick, best_start
 from ribp.variational.features import FeatureFactor
 
-__all__ = ["BuffetGibbs", "BuffetVariational", "Gibbs", "InMemory"]
-
 _N_STARTS = 6
 _SHARE = 0.1  # of entries that are one, where a buffet is timed
 

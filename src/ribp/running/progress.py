@@ -16,8 +16,6 @@ from typing import Any, Literal, NamedTuple
 
 from ribp.errors import InputError
 
-__all__ = ["Event", "Progress", "ProgressOption", "duration", "progress"]
-
 QUIET_SECONDS = 2.0
 LINE_SECONDS = 10.0
 _BAR = 16  # characters, in a notebook

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Arrays", "as_arrays", "restored"]
-
 Arrays = Mapping[str, NDArray[Any]]
 
 

@@ -23,8 +23,6 @@ from ribp.variational import hybrid, hybrid_rows, stochastic, structured, struct
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.state import StochasticState, VariationalState, draw
 
-__all__ = ["GibbsRows", "Hybrid", "Stochastic", "Structured"]
-
 
 @dataclass(frozen=True)
 class ByRows:

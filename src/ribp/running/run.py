@@ -23,8 +23,6 @@ from ribp.running.samplers import Sampler
 from ribp.search.starts import Tick
 from ribp.threads import one_blas_thread
 
-__all__ = ["Ended", "Stopped", "run_chains"]
-
 CHECKPOINT_SWEEPS = 100
 """Checkpoints are written after so many sweeps, but not sooner than"""
 CHECKPOINT_SECONDS = 5.0

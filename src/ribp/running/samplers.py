@@ -23,8 +23,6 @@ from ribp.running.restore import Arrays
 from ribp.running.row_samplers import GibbsRows, Hybrid, Stochastic, Structured
 from ribp.search.starts import Tick
 
-__all__ = ["ROW_METHODS", "Sampler", "sampler"]
-
 
 class Sampler(Protocol):
     """What a run asks of a sampler."""

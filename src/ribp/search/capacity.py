@@ -28,8 +28,6 @@ from ribp.model import Model, State
 from ribp.rng import kernel_seed
 from ribp.search.starts import Tick, best_start, no_tick
 
-__all__ = ["check_counts", "enlarged", "first_guess", "needs_room", "spare", "with_room"]
-
 _LEAST = 16
 _SPARE_SHARE = 0.2
 _GROWTH = 1.5

@@ -20,14 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc import rows_buffet
 from ribp.model import State
 from ribp.rng import kernel_seed
 from ribp.weights.hyper_prior import log_mass_density
-
-__all__ = ["Buffet", "annealed", "grown"]
 
 _COOL = 0.03  # where annealing ends at the latest, in units of the spread of the data
 _SIZE = 0.7  # of features, in the same units

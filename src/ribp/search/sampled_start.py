@@ -19,8 +19,6 @@ from ribp.rng import kernel_seed
 from ribp.rows.store import ChainRows
 from ribp.search.starts import Tick, best_start, no_tick
 
-__all__ = ["SAMPLE", "followed", "searched_rows", "start"]
-
 SAMPLE = 2000
 """Rows of a search; with no more of them a start is that of `best_start`."""
 _SWEEPS = 5  # given the features that were found

@@ -50,17 +50,6 @@ from ribp.rng import kernel_seed
 from ribp.search.growth import Buffet, annealed, grown
 from ribp.symmetric import log_esp
 
-__all__ = [
-    "Schedule",
-    "ScoredStart",
-    "Tick",
-    "best_start",
-    "from_rows",
-    "no_tick",
-    "price",
-    "scored_start",
-]
-
 _MOST_ROWS = 2000  # more rows are added when the start is made
 _SETTLING = 10  # sweeps before starts are compared
 _WIDE = 4  # possible counts, from which on counts say little

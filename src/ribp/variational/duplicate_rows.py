@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import Data
 
-__all__ = ["UniqueRows", "unique_rows"]
-
 _AT_ONCE = 4096  # rows
 
 

@@ -40,13 +40,8 @@ import numpy as np
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.kernels.missing import add_to_missing, subtract_missing
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import BoolArray, Data
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
-
-__all__ = ["ColumnTerms", "FeatureFactor", "RowSums", "RowTerms", "add_up", "column_terms",
-           "draw_features", "expected_log_likelihood", "feature_divergence", "missing_pairs",
-           "prior_factor", "row_sums", "row_terms", "update_features", "update_scales",
-           "with_means"]  # fmt: skip
 
 _SHAPE = 2.0  # of the inverse gamma priors
 _FEW = 0.1  # of the entries of rows that miss some

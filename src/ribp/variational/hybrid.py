@@ -42,9 +42,6 @@ from ribp.variational.mean_field import count_prior, data_bound, first_features,
 from ribp.variational.point_weights import expected_log_probs, law_divergence, log_prior
 from ribp.variational.state import VariationalState, state_without_rows, weights_of
 
-__all__ = ["draw", "draw_seed", "drawn_rows", "from_features", "from_rows",
-           "law_terms", "start", "update"]  # fmt: skip
-
 _NO_SEED = np.uint64(0)  # of a draw of Z that nobody uses
 
 

@@ -17,16 +17,14 @@ import numpy as np
 from ribp.blocks import GROUP, LEVEL, Nodes
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import sweep_mean_field as kernel
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_given_features import Sweep
 from ribp.model import Tally
 from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.store import Layout, Order, Packed, RowGroup, Work
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.mean_field import MeanFieldPrior, all_sums, sweep_rows
-
-__all__ = ["Begin", "Begun", "DrawRows", "Improve", "Improved", "layout"]
 
 
 def layout(n_features: int) -> Layout:

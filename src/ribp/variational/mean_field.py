@@ -17,14 +17,11 @@ import numpy as np
 from ribp.blocks import blocks, in_order
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import sweep_mean_field as kernel
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data, Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.rng import kernel_seed
 from ribp.variational import features as feature_part
 from ribp.variational.features import FeatureFactor, RowSums
-
-__all__ = ["MeanFieldPrior", "all_sums", "coins", "count_prior", "data_bound", "draw_rows",
-           "first_features", "improve_features", "sweep_rows"]  # fmt: skip
 
 
 class MeanFieldPrior(NamedTuple):

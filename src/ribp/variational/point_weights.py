@@ -27,8 +27,6 @@ from ribp.model import Model
 from ribp.weights import hyper_prior
 from ribp.weights.density import row_gradient, row_log_density
 
-__all__ = ["PointWeights", "expected_log_probs", "law_divergence", "log_prior", "update"]
-
 _LEAST_BASE = 1e-300
 _LOWEST = -30.0  # of the logarithms of mass and concentration
 _HIGHEST = 10.0

@@ -11,14 +11,12 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.counts.tables import tallied_log_probs
-from ribp.likelihoods.linear_gaussian import GaussianParameters
+from ribp.likelihoods import GaussianParameters
 from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
 from ribp.rows.store import Packed
 from ribp.variational.features import FeatureFactor, RowSums, draw_features
 from ribp.variational.point_weights import PointWeights
-
-__all__ = ["StochasticState", "VariationalState", "draw", "state_without_rows", "weights_of"]
 
 
 class VariationalState(NamedTuple):

@@ -64,9 +64,6 @@ from ribp.variational.structured_rows import (
 )
 from ribp.variational.unused_features import seeded
 
-__all__ = ["BatchPlan", "drawn_rows", "estimated_bound", "from_structured",
-           "resting", "start", "to_structured", "update", "use_batch"]  # fmt: skip
-
 _HARDLY = 0.1  # rows of a batch that have a feature: with fewer it is unused
 _SHARE = 128  # rows of a batch that a thread takes at once
 

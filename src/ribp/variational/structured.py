@@ -25,8 +25,8 @@ from typing import TypeVar
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Rows
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
 from ribp.rows.local import LocalRows, in_memory
@@ -49,10 +49,6 @@ from ribp.variational.structured_rows import (
     totals_after,
     weighed,
 )
-
-__all__ = ["CAREFUL", "at_prior", "bound", "drawn_rows", "evaluate", "finish", "from_rows",
-           "global_factors", "improve_features", "law_counts_of", "searched", "start",
-           "update"]  # fmt: skip
 
 AnyState = TypeVar("AnyState", VariationalState, StochasticState)
 

@@ -34,10 +34,6 @@ from ribp.variational.duplicate_rows import unique_rows
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.point_weights import expected_log_probs
 
-__all__ = ["GlobalFactors", "Pass", "Passed", "RowTotals", "UpdatedRows", "count_tables",
-           "count_width", "layout", "row_means", "sweep_rows", "totals_after",
-           "weighed"]  # fmt: skip
-
 
 class GlobalFactors(NamedTuple):
     """All that rows need for a pass: everything but q of the rows."""

@@ -13,11 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from ribp.checks import FloatArray
+from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import BoolArray, Data
-from ribp.likelihoods.linear_gaussian import GaussianParameters, LinearGaussian
 from ribp.variational.features import FeatureFactor
-
-__all__ = ["seeded"]
 
 _FARTHEST = 32  # rows that are compared
 

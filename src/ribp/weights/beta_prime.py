@@ -19,8 +19,6 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.measures.variates import beta_log_odds_variates
 
-__all__ = ["BetaPrime"]
-
 _LARGEST_POWER = 1e8  # already a gamma law, for all purposes
 
 

@@ -17,8 +17,6 @@ import numpy as np
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import elementary_symmetric
 
-__all__ = ["row_gradient", "row_log_density"]
-
 _LARGE = 10**6  # numbers in a table of prefixes, beyond which it is kept in part
 
 

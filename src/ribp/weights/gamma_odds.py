@@ -23,8 +23,6 @@ from ribp.measures import GammaProcess
 from ribp.weights.beta_prime import BetaPrime
 from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 
-__all__ = ["GammaOddsPrior"]
-
 
 @dataclass(frozen=True)
 class GammaOddsPrior(WeightPrior):

@@ -12,8 +12,6 @@ import math
 
 import numpy as np
 
-__all__ = ["draw_concentration", "draw_mass", "log_concentration_density", "log_mass_density"]
-
 
 def log_mass_density(mass: float) -> float:
     """Return the log density of log alpha."""

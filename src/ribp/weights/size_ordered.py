@@ -39,8 +39,6 @@ from ribp.measures.levy import log_upper_total
 from ribp.prior.certificate import ones_bounds
 from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 
-__all__ = ["SizeOrderedPrior"]
-
 _SERIES_TERMS = 64  # 0.6^64 is nothing
 _LEFT_BINS = 200
 _MOST_RIGHT_BINS = 4000

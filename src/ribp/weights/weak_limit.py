@@ -22,8 +22,6 @@ from ribp.measures import BetaProcess
 from ribp.weights.beta_prime import BetaPrime
 from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 
-__all__ = ["WeakLimitPrior"]
-
 
 @dataclass(frozen=True)
 class WeakLimitPrior(WeightPrior):

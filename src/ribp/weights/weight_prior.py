@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray
 
-__all__ = ["Pull", "RareLaw", "WeightPrior"]
-
 
 class Pull(NamedTuple):
     """How rows pull the odds of a feature to zero; both -inf if there are none."""
