@@ -26,15 +26,7 @@ from ribp.symmetric import coefficient_ratios
 
 
 def negative_binomial_nonzero(log_odds: ArrayLike, shape: float) -> FloatArray:
-    """Return log((1-pi)^{-r} - 1): the log-odds that an NB(r, pi) entry is not zero.
-
-    Parameters
-    ----------
-    log_odds : array_like
-        The log-odds of pi.
-    shape : float
-        r > 0.
-    """
+    """Return log((1-pi)^{-r} - 1): the log-odds that an NB(r, pi) entry is not zero, `shape` r."""
     shape = checks.positive("shape", shape)
     finite = np.isfinite(log_odds)
     theta = np.where(finite, log_odds, 0.0)
@@ -43,15 +35,7 @@ def negative_binomial_nonzero(log_odds: ArrayLike, shape: float) -> FloatArray:
 
 
 def negative_binomial_one(log_odds: ArrayLike, shape: float) -> FloatArray:
-    """Return log(r pi): the log-odds of one against zero for an NB(r, pi) entry.
-
-    Parameters
-    ----------
-    log_odds : array_like
-        The log-odds of pi.
-    shape : float
-        r > 0.
-    """
+    """Return log(r pi): the log-odds of one against zero for an NB(r, pi) entry, `shape` r."""
     shape = checks.positive("shape", shape)
     result: FloatArray = np.log(shape) - softplus(-np.asarray(log_odds, dtype=np.float64))
     return result
