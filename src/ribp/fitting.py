@@ -40,8 +40,7 @@ from ribp.running.progress import progress as progress_shown
 from ribp.running.run import Ended, run_chains
 from ribp.running.samplers import ROW_METHODS, sampler
 from ribp.search import capacity
-from ribp.search.sampled_start import searched_rows
-from ribp.search.starts import Tick
+from ribp.search.starts import Tick, searched_rows
 from ribp.threads import n_cores, one_blas_thread
 
 Names = Sequence[Any] | None

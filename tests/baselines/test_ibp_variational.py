@@ -272,7 +272,7 @@ def barred(rng, n_rows, missing=0.0, offset=0.0):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("background", [False, True])
 def test_start_finds_features_that_are_there(kind, background, monkeypatch):
-    monkeypatch.setattr(ibp_variational_start, "_MOST_ROWS", 60)
+    monkeypatch.setattr("ribp.search.starts.SEARCH_ROWS", 60)
     rng, told = np.random.default_rng(1), []
     rows, data = barred(rng, 90, 0.02, 5.0 * background)
     model = FiniteBuffetModel(90, 4, LinearGaussian(background=background))

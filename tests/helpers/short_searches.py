@@ -38,4 +38,4 @@ def shorten(put: Callable[..., None] = setattr) -> None:
 def shorten_on_few_rows(put: Callable[..., None] = setattr) -> None:
     """Make short searches, on 150 rows at the most where a search is made on some of them."""
     shorten(put)
-    put(sampled_start, "SAMPLE", 150)
+    put(starts, "SEARCH_ROWS", 150)

@@ -17,7 +17,7 @@ from ribp.model import Model
 from ribp.recording import unpack_rows
 from ribp.rows.local import LocalStore, in_memory
 from ribp.rows.source import ArraySource, FileSource, as_source, npy_source
-from ribp.search import sampled_start
+from ribp.search import sampled_start, starts
 from ribp.testing.exact import all_rows
 from tests.helpers.store_cases import features
 
@@ -233,7 +233,7 @@ def test_first_rows_obey_their_laws_and_suit_clear_data():
 
 @pytest.mark.jit
 def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
-    monkeypatch.setattr(sampled_start, "SAMPLE", 300)
+    monkeypatch.setattr(starts, "SEARCH_ROWS", 300)
     rng = np.random.default_rng(0)
     _, rows = features(3000)
     values = rows @ rng.normal(0, 3, (3, 12)) + 0.3 * rng.normal(size=(3000, 12))

@@ -151,7 +151,7 @@ def test_few_rows_start_as_in_memory(few):
 @pytest.mark.jit
 def test_an_estimator_of_few_rows_takes_a_map_as_an_array(tmp_path, monkeypatch, few):
     """No more rows than a search is made on: mean and variance are those of memory, too."""
-    monkeypatch.setattr("ribp.search.sampled_start.SAMPLE", 2000)
+    monkeypatch.setattr("ribp.search.starts.SEARCH_ROWS", 2000)
     values, _ = features(700, share=0.05)
     np.save(tmp_path / "x.npy", values)
     settings = {"max_features": 4, "n_chains": 1, "n_warmup": 1, "n_draws": 3}
@@ -166,7 +166,7 @@ def test_an_estimator_of_few_rows_takes_a_map_as_an_array(tmp_path, monkeypatch,
 
 @pytest.mark.jit
 def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
-    monkeypatch.setattr("ribp.search.sampled_start.SAMPLE", 300)
+    monkeypatch.setattr("ribp.search.starts.SEARCH_ROWS", 300)
     rng = np.random.default_rng(0)
     _, rows = features(3000)
     values = rows @ rng.normal(0, 3, (3, 12)) + 0.3 * rng.normal(size=(3000, 12))

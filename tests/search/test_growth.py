@@ -9,7 +9,7 @@ from ribp.datasets import load_chords, scaled
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.validation import as_data
 from ribp.search import growth
-from ribp.search.growth import Buffet, annealed, grown
+from ribp.search.growth import GrowingBuffet, annealed, grown
 from ribp.testing.recovery import f1
 
 pytestmark = pytest.mark.jit
@@ -27,7 +27,7 @@ def noise_alone(seed, n_rows=60, dims=8):
 def test_a_falling_noise_finds_notes_that_growing_alone_does_not(heat):
     chords = load_chords()
     data = as_data(scaled(chords.spectra))
-    buffet = Buffet(LinearGaussian())
+    buffet = GrowingBuffet(LinearGaussian())
     alone = grown(np.random.default_rng(0), buffet, data, 40, nothing)
     found = annealed(np.random.default_rng(0), buffet, data, heat, nothing)
     assert alone.rows.shape[1] <= 2
@@ -37,7 +37,7 @@ def test_a_falling_noise_finds_notes_that_growing_alone_does_not(heat):
 
 def test_noise_has_no_features():
     for seed in range(5):
-        data, buffet = noise_alone(seed), Buffet(LinearGaussian())
+        data, buffet = noise_alone(seed), GrowingBuffet(LinearGaussian())
         found = annealed(np.random.default_rng(seed), buffet, data, 1.0, nothing)
         assert found.rows.shape[1] <= 3
 
@@ -60,7 +60,7 @@ def test_an_explosion_ends_the_search(monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(growth.rows_buffet, "update", watched)
             patched.setattr(growth, "_STEPS", 40)
-            buffet = Buffet(LinearGaussian(), most=10**6)
+            buffet = GrowingBuffet(LinearGaussian(), most=10**6)
             annealed(np.random.default_rng(0), buffet, data, 0.5, nothing)
         return max(seen), len(seen)
 
@@ -78,7 +78,7 @@ def test_growth_ends_when_there_are_enough_features():
     fixed = LinearGaussian(noise_scale=0.02, feature_scale=50.0)  # far too little noise
     for most in (5, None):
         ticks = []
-        state = grown(rng, Buffet(fixed, most=most), data, 12, partial(ticks.append, 1))
+        state = grown(rng, GrowingBuffet(fixed, most=most), data, 12, partial(ticks.append, 1))
         seen.append((len(ticks), state.rows.shape[1]))
     assert seen[0][0] < 12
     assert seen[0][1] > 5
@@ -87,7 +87,9 @@ def test_growth_ends_when_there_are_enough_features():
 def test_scales_that_are_given_stay():
     likelihood = LinearGaussian(shared=True, noise_scale=0.7, feature_scale=2.0, background=True)
     data = noise_alone(3)
-    found = annealed(np.random.default_rng(0), Buffet(likelihood, mass=0.5), data, 1.0, nothing)
+    found = annealed(
+        np.random.default_rng(0), GrowingBuffet(likelihood, mass=0.5), data, 1.0, nothing
+    )
     assert (found.parameters.noise_scale == 0.7).all()
     assert found.parameters.feature_scale == 2.0
     assert found.mass == 0.5
@@ -99,7 +101,9 @@ def test_missing_entries_and_columns_never_seen():
     x = scaled(chords.spectra)
     x[np.random.default_rng(0).random(x.shape) < 0.1] = np.nan
     x[:, 7] = np.nan
-    found = annealed(np.random.default_rng(0), Buffet(LinearGaussian()), as_data(x), 0.5, nothing)
+    found = annealed(
+        np.random.default_rng(0), GrowingBuffet(LinearGaussian()), as_data(x), 0.5, nothing
+    )
     assert f1(found.rows, chords.notes) > 0.7
 
 

@@ -86,7 +86,7 @@ def test_rows_obey_their_laws_and_seeds_repeat(law, background):
 
 @pytest.mark.jit
 def test_more_rows_than_the_search_takes(monkeypatch):
-    monkeypatch.setattr(starts, "_MOST_ROWS", 60)
+    monkeypatch.setattr(starts, "SEARCH_ROWS", 60)
     rng = np.random.default_rng(0)
     truth = np.eye(5, dtype=np.int8)[rng.integers(5, size=200)]
     data = complete(truth @ rng.normal(0, 3, (5, 8)) + 0.3 * rng.normal(size=(200, 8)))

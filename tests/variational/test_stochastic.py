@@ -13,7 +13,7 @@ from ribp.model import Model
 from ribp.recording import unpack_rows
 from ribp.rng import kernel_seed
 from ribp.rows import shard
-from ribp.search import sampled_start
+from ribp.search import starts
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import stochastic, structured, structured_rows
 from ribp.variational.stochastic import BatchPlan
@@ -370,7 +370,7 @@ def test_laws_that_some_rows_do_not_show():
 
 @pytest.mark.jit
 def test_a_start_on_some_rows(monkeypatch):
-    monkeypatch.setattr(sampled_start, "SAMPLE", 80)
+    monkeypatch.setattr(starts, "SEARCH_ROWS", 80)
     model, data, *_ = simulated(300, 40)
     state = stochastic.start(np.random.default_rng(3), model, rows_of(model, data), n_starts=1)
     assert state.law_counts.sum() == pytest.approx(300)

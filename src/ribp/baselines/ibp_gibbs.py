@@ -24,7 +24,7 @@ from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
 from ribp.rng import kernel_seed
-from ribp.search.growth import Buffet, annealed, grown
+from ribp.search.growth import GrowingBuffet, annealed, grown
 from ribp.search.starts import Tick, no_tick
 from ribp.weights.hyper_prior import draw_mass
 
@@ -70,9 +70,9 @@ class BuffetModel:
         return self.buffet.log_joint(state, data)
 
     @property
-    def buffet(self) -> Buffet:
+    def buffet(self) -> GrowingBuffet:
         """The buffet with weights integrated out."""
-        return Buffet(self.likelihood, self.mass, self.concentration)
+        return GrowingBuffet(self.likelihood, self.mass, self.concentration)
 
     def with_weights(self, rng: np.random.Generator, state: State) -> State:
         """Return a state with the weights drawn given its rows."""

@@ -29,9 +29,8 @@ from ribp.baselines.ibp_variational import (
 from ribp.likelihoods import GaussianParameters, LinearGaussian
 from ribp.likelihoods.data import Data
 from ribp.model import State
-from ribp.search.starts import Tick, no_tick
+from ribp.search.starts import Tick, no_tick, searched_rows
 
-_MOST_ROWS = 2000
 _HOT, _COOL = 1.0, 0.1  # noise, in units of the spread of the data
 _STEPS = 500
 _SHARE = 0.3  # of entries that are one where annealing begins
@@ -48,9 +47,7 @@ def start(
 ) -> BuffetState:
     """Return the best of several starts, the first one grown, the others annealed."""
     n_rows = len(data.values)
-    some = np.arange(n_rows)
-    if n_rows > _MOST_ROWS:
-        some = np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
+    some = searched_rows(rng, n_rows)
     here, few = data.rows(some), replace(model, n_rows=some.size)
     states = []
     for done in range(n_starts):

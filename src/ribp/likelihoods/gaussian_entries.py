@@ -26,7 +26,7 @@ _LEAST_SPREAD = 1e-3  # of a column, as a share of its root mean square
 _LEAST_LEFT = 1e-9  # of the squares of a column, once an entry is left out
 
 
-class GaussianEntries(Likelihood[Any]):
+class GaussianEntryLaw(Likelihood[Any]):
     """The law of an entry of Gaussian data."""
 
     shared: bool

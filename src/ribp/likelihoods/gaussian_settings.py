@@ -18,7 +18,7 @@ from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.likelihoods.data import Data, check_known, put_known
-from ribp.likelihoods.gaussian_entries import GaussianEntries
+from ribp.likelihoods.gaussian_entries import GaussianEntryLaw
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.units import MOST_RATIO, Units, scaled
@@ -41,7 +41,7 @@ class GaussianParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GaussianSettings(GaussianEntries):
+class GaussianSettings(GaussianEntryLaw):
     """The settings of a linear-Gaussian likelihood.
 
     Parameters

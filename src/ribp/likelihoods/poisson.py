@@ -34,7 +34,7 @@ from ribp.likelihoods.data import (
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.moments import Moments
-from ribp.likelihoods.poisson_entries import PoissonEntries
+from ribp.likelihoods.poisson_entries import PoissonEntryLaw
 from ribp.likelihoods.row_sweeps import (
     PoissonSums,
     RowPrior,
@@ -69,7 +69,7 @@ class SplitCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PoissonCounts(PoissonEntries):
+class PoissonCounts(PoissonEntryLaw):
     """The Poisson likelihood with gamma features.
 
     Parameters

@@ -17,7 +17,7 @@ from ribp.likelihoods.data import BoolArray, Data, column_totals, exact_sums, sh
 from ribp.likelihoods.likelihood import Likelihood, RowKernels
 
 
-class PoissonEntries(Likelihood[Any]):
+class PoissonEntryLaw(Likelihood[Any]):
     """The law of an entry of counts."""
 
     description = "counts (Poisson)"

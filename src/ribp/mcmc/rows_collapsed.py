@@ -18,7 +18,7 @@ from ribp.likelihoods.linear_gaussian import LinearGaussian, as_gaussian
 from ribp.model import Model, State
 
 
-class Summary(NamedTuple):
+class CollapsedSums(NamedTuple):
     """What sweeps carry: S (features, features), M' (dims, features) and M M'."""
 
     cov: FloatArray
@@ -31,7 +31,7 @@ def gaussian(model: Model) -> LinearGaussian:
     return as_gaussian(model.likelihood, "a method that integrates features out")
 
 
-def summarise(scaled: FloatArray, rows: FloatArray, deviations: FloatArray) -> Summary:
+def summarise(scaled: FloatArray, rows: FloatArray, deviations: FloatArray) -> CollapsedSums:
     """Return S, M' and M M' of complete data divided by its noise scales.
 
     Prior `deviations` of features are in units of the noise, shape (features,).
@@ -40,7 +40,7 @@ def summarise(scaled: FloatArray, rows: FloatArray, deviations: FloatArray) -> S
     cov = np.linalg.inv(precision)
     cov = 0.5 * (cov + cov.T)
     mean = cov @ (rows.T @ scaled)
-    return Summary(cov, np.ascontiguousarray(mean.T), mean @ mean.T)
+    return CollapsedSums(cov, np.ascontiguousarray(mean.T), mean @ mean.T)
 
 
 def filled(

@@ -17,7 +17,7 @@ from ribp.mcmc import gibbs_rows, rows_given_features
 from ribp.model import Model, State, SweepInfo, Tally
 from ribp.rows.store import ChainRows, Layout, Packed, RowStore
 from ribp.running.restore import Arrays, restored
-from ribp.search import sampled_start
+from ribp.search import sampled_start, starts
 from ribp.search.starts import Tick
 from ribp.variational import hybrid, hybrid_rows, stochastic, structured, structured_rows
 from ribp.variational.features import FeatureFactor, RowSums
@@ -49,7 +49,7 @@ class ByRows:
         """Return a draw of the prior without rows, its parameters of the size of the data."""
         one = np.arange(1)
         drawn = self.model.on_rows(one).draw_prior(rng, rows.shape[1])
-        few = rows.take(np.arange(min(rows.shape[0], sampled_start.SAMPLE)))
+        few = rows.take(np.arange(min(rows.shape[0], starts.SEARCH_ROWS)))
         guess = self.model.likelihood.first_guess(few, self.model.n_features)
         return self.model.without_rows(drawn)._replace(parameters=guess)
 

@@ -35,7 +35,7 @@ _LOSS = 0.05
 _EXPLODED = 20  # more than twice the features of the last look, and so many
 
 
-class Buffet(NamedTuple):
+class GrowingBuffet(NamedTuple):
     """What is known of a buffet."""
 
     likelihood: LinearGaussian
@@ -78,7 +78,11 @@ class Buffet(NamedTuple):
 
 
 def grown(
-    rng: np.random.Generator, buffet: Buffet, data: Data, sweeps: int, tick: Callable[[], None]
+    rng: np.random.Generator,
+    buffet: GrowingBuffet,
+    data: Data,
+    sweeps: int,
+    tick: Callable[[], None],
 ) -> State:
     """Return the end of a short chain that begins without features."""
     state, seed = _featureless(rng, buffet, data), kernel_seed(rng)
@@ -91,7 +95,11 @@ def grown(
 
 
 def annealed(
-    rng: np.random.Generator, buffet: Buffet, data: Data, heat: float, tick: Callable[[], None]
+    rng: np.random.Generator,
+    buffet: GrowingBuffet,
+    data: Data,
+    heat: float,
+    tick: Callable[[], None],
 ) -> State:
     """Return the best state on the way from a high noise, `heat` times the spread, to a low one."""
     first = _featureless(rng, buffet, data)
@@ -108,7 +116,7 @@ def annealed(
 
 def _cooling(
     rng: np.random.Generator,
-    buffet: Buffet,
+    buffet: GrowingBuffet,
     data: Data,
     state: State,
     heat: float,
@@ -134,7 +142,7 @@ def _cooling(
             yield state._replace(parameters=parameters)
 
 
-def _featureless(rng: np.random.Generator, buffet: Buffet, data: Data) -> State:
+def _featureless(rng: np.random.Generator, buffet: GrowingBuffet, data: Data) -> State:
     rows = np.zeros((len(data.values), 0), np.int8)
     parameters = rows_buffet.featureless(rng, buffet.likelihood, data)
     return buffet.state(rows, buffet.mass or 1.0, parameters)

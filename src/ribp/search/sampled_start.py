@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ribp.checks import IntArray
 from ribp.counts.tables import mean_log_probs
 from ribp.mcmc import gibbs_rows
 from ribp.mcmc.rows_given_features import Sweep
@@ -17,19 +16,11 @@ from ribp.model import Model, State
 from ribp.recording import pack_rows
 from ribp.rng import kernel_seed
 from ribp.rows.store import ChainRows
-from ribp.search.starts import Tick, best_start, no_tick
+from ribp.search import starts
+from ribp.search.starts import Tick, best_start, no_tick, searched_rows
 
-SAMPLE = 2000
-"""Rows of a search; with no more of them a start is that of `best_start`."""
 _SWEEPS = 5  # given the features that were found
 _FIRST_NUMBER = 2**32 - 16  # keys of these sweeps, apart from those of all others
-
-
-def searched_rows(rng: np.random.Generator, n_rows: int) -> IntArray:
-    """Return the rows of a search, in order: all if there are no more than 2000."""
-    if n_rows <= SAMPLE:
-        return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, SAMPLE, replace=False))
 
 
 def start(
@@ -43,7 +34,7 @@ def start(
     n_rows = rows.shape[0]
     some = searched_rows(rng, n_rows)
     found = best_start(rng, model.on_rows(some), rows.take(some), n_starts, tick=tick)
-    if n_rows <= SAMPLE:
+    if n_rows <= starts.SEARCH_ROWS:
         rows.load(pack_rows(found.rows))
         return found._replace(rows=found.rows[:0])
     tick(n_starts, n_starts)

@@ -44,14 +44,15 @@ from ribp.kernels import sweep_collapsed as kernel
 from ribp.likelihoods import units
 from ribp.likelihoods.data import Data, Rows
 from ribp.mcmc import gibbs, gibbs_rows
-from ribp.mcmc.rows_collapsed import Summary, gaussian, summarise
+from ribp.mcmc.rows_collapsed import CollapsedSums, gaussian, summarise
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
-from ribp.search.growth import Buffet, annealed, grown
+from ribp.search.growth import GrowingBuffet, annealed, grown
 from ribp.symmetric import log_esp
 
-_MOST_ROWS = 2000  # more rows are added when the start is made
 _SETTLING = 10  # sweeps before starts are compared
+SEARCH_ROWS = 2000
+"""Rows that a search looks at, however many there are."""
 _WIDE = 4  # possible counts, from which on counts say little
 _REST = 0.5  # of a background, once an offset is taken off, in units of the size of a feature
 
@@ -159,10 +160,11 @@ def _kinds(model: Model, schedule: Schedule) -> list[Kind]:
     return [*found, annealed]
 
 
-def _some_rows(rng: np.random.Generator, n_rows: int) -> IntArray:
-    if n_rows <= _MOST_ROWS:
+def searched_rows(rng: np.random.Generator, n_rows: int) -> IntArray:
+    """Return the rows of a search, in order: all if there are no more than `SEARCH_ROWS`."""
+    if n_rows <= SEARCH_ROWS:
         return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, _MOST_ROWS, replace=False))
+    return np.sort(rng.choice(n_rows, SEARCH_ROWS, replace=False))
 
 
 def _grown(
@@ -177,7 +179,7 @@ def _grown(
     """Return a state whose rows come from an unrestricted buffet, made to obey their laws."""
     likelihood, linear = model.likelihood.linearised(data)
     search = _Search(
-        rng, replace(model, likelihood=likelihood), linear, _some_rows(rng, len(data.values)),
+        rng, replace(model, likelihood=likelihood), linear, searched_rows(rng, len(data.values)),
         schedule, tick,
     )  # fmt: skip
     search.grow(heat)
@@ -194,7 +196,7 @@ def _searched(
     hot: float | None,
 ) -> State:
     """Return a state found by staging and annealing from there, or by annealing alone."""
-    some = _some_rows(rng, len(data.values))
+    some = searched_rows(rng, len(data.values))
     likelihood, linear = model.likelihood.linearised(data)
     search = _Search(
         rng, replace(model, likelihood=likelihood), linear, some, schedule, tick, hot=hot
@@ -269,7 +271,7 @@ class _Search:
     def grow(self, heat: float | None) -> None:
         """Let rows ask for features, then bring their counts to what is possible."""
         here = self.data.rows(self.some)
-        buffet = Buffet(self.likelihood, most=2 * self.model.n_features)
+        buffet = GrowingBuffet(self.likelihood, most=2 * self.model.n_features)
         if heat is None:
             found = grown(self.rng, buffet, here, self.schedule.growing_sweeps, self.tick)
         else:
@@ -341,7 +343,7 @@ class _Search:
         self.filled[at] = scaled * noise
         self.number += 1
 
-    def _summary(self, scaled: FloatArray, wide: Rows, noise: float) -> Summary:
+    def _summary(self, scaled: FloatArray, wide: Rows, noise: float) -> CollapsedSums:
         return summarise(scaled, wide.astype(float), self._deviations(wide.shape[1], noise))
 
     def _deviations(self, width: int, noise: float) -> FloatArray:

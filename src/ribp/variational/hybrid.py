@@ -33,9 +33,9 @@ from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
 from ribp.rng import kernel_seed
 from ribp.rows.store import ChainRows
-from ribp.search import sampled_start
-from ribp.search.sampled_start import followed, searched_rows
-from ribp.search.starts import Tick, best_start, no_tick
+from ribp.search import starts
+from ribp.search.sampled_start import followed
+from ribp.search.starts import Tick, best_start, no_tick, searched_rows
 from ribp.variational.features import draw_features
 from ribp.variational.hybrid_rows import Begin, Begun, DrawRows, Improve, Improved
 from ribp.variational.mean_field import count_prior, data_bound, first_features, improve_features
@@ -132,7 +132,7 @@ def start(
     n_rows = rows.shape[0]
     some = searched_rows(rng, n_rows)
     state = best_start(rng, model.on_rows(some), rows.take(some), n_starts, tick=tick)
-    if n_rows <= sampled_start.SAMPLE:
+    if n_rows <= starts.SEARCH_ROWS:
         return from_rows(model, rows, state.rows, state)
     return from_features(rng, model, rows, state)
 

@@ -46,7 +46,7 @@ from ribp.model import Model, Tally
 from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.rows.store import ChainRows
-from ribp.search import sampled_start
+from ribp.search import starts
 from ribp.search.starts import Tick, no_tick
 from ribp.variational import point_weights, structured
 from ribp.variational.features import RowSums, with_means
@@ -197,7 +197,7 @@ def start(
     n_starts: int = 5,
 ) -> StochasticState:
     """Return a state fitted to some of the rows."""
-    some = np.sort(rng.permutation(rows.shape[0])[: sampled_start.SAMPLE])
+    some = np.sort(rng.permutation(rows.shape[0])[: starts.SEARCH_ROWS])
     state, here = structured.searched(rng, model.on_rows(some), rows, some, tick, n_starts)
     return from_structured(state, model, here, some)
 

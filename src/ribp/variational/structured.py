@@ -31,9 +31,8 @@ from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
 from ribp.rows.local import LocalRows, in_memory
 from ribp.rows.store import ChainRows
-from ribp.search import sampled_start
-from ribp.search.sampled_start import searched_rows
-from ribp.search.starts import Tick, best_start, no_tick
+from ribp.search import starts
+from ribp.search.starts import Tick, best_start, no_tick, searched_rows
 from ribp.variational import features as feature_part
 from ribp.variational import point_weights
 from ribp.variational.features import FeatureFactor, RowSums
@@ -102,7 +101,7 @@ def start(
     not, and updates that begin at the wrong features stay there.
     """
     n_rows = rows.shape[0]
-    if n_rows <= sampled_start.SAMPLE:
+    if n_rows <= starts.SEARCH_ROWS:
         best = best_start(rng, model, rows.take(np.arange(n_rows)), n_starts, tick=tick)
         return from_rows(model, rows, best.rows, best)
     some = searched_rows(rng, n_rows)
