@@ -158,11 +158,11 @@ def run(
     checkpoint
         A folder that is empty or does not exist yet, from which `resume` goes on.
     """
-    folder = None if checkpoint is None else Checkpoint(checkpoint)
+    cores, folder = _cores(n_jobs), None if checkpoint is None else Checkpoint(checkpoint)
     if folder:
         folder.check_free()
     with progress_shown(progress, prepared.plan.n_chains) as shown:
-        job = _Job(_settled(prepared, shown), n_jobs)
+        job = _Job(_settled(prepared, shown), cores)
         if folder:
             job.write_settings(folder)
         if shown.is_shown:
@@ -210,10 +210,10 @@ def resume(
     n_jobs, progress
         As in `fit`.
     """
-    folder = Checkpoint(checkpoint)
+    cores, folder = _cores(n_jobs), Checkpoint(checkpoint)
     prepared = _read_prepared(folder, _as_store(data), n_draws)
     prepared.store.use_units(prepared.model.likelihood)
-    job = _Job(prepared, n_jobs)
+    job = _Job(prepared, cores)
     if n_draws is not None:
         job.write_settings(folder)
     chains = new_chains(job.plan)
@@ -225,6 +225,10 @@ def resume(
             checkpoint=folder,
         )  # fmt: skip
     return job.result(chains, ended, folder)
+
+
+def _cores(n_jobs: int | None) -> int:
+    return n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
 
 
 def _as_store(data: Data | RowStore) -> RowStore:
@@ -279,11 +283,10 @@ def _read_prepared(folder: Checkpoint, store: RowStore, n_draws: int | None) -> 
 class _Job:
     """A fit whose chains can run, and its settings as they are stored."""
 
-    def __init__(self, prepared: Prepared, n_jobs: int | None) -> None:
-        jobs = n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
+    def __init__(self, prepared: Prepared, cores: int) -> None:
         model, self.store, self.method, self.plan, self.about = prepared[:5]
         self.sampler = sampler(self.method, model)
-        self.at_once = self.store.share(jobs, self.plan.n_chains)
+        self.at_once = self.store.share(cores, self.plan.n_chains)
         self.likelihood = model.likelihood
         described = describe(model, self.method, self.store.shape, self.about.choice)
         self.settings = described | asdict(self.plan)
