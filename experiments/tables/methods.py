@@ -175,7 +175,7 @@ class Starts:
             )  # fmt: skip
         else:
             q = found
-        return Begun(used.drawn(rng, q), seconds, used, rows)
+        return Begun(used.drawn(rng, q, used.model), seconds, used, rows)
 
 
 def _annealed(rng: np.random.Generator, model: FiniteBuffetModel, data: Data) -> Any:

@@ -67,7 +67,7 @@ def test_rows_and_back(fitted):
     assert np.abs(fitted.inverse_transform(rows) - X).std() < 0.5
     with pytest.raises(InputError, match="4 columns"):
         fitted.inverse_transform(X)
-    with pytest.raises(InputError, match="4 features that were found"):
+    with pytest.raises(InputError, match="4 features of the fit"):
         fitted.decode(X[:2], counts=[6, 6])
 
 

@@ -165,12 +165,15 @@ def test_scores_average_densities_not_their_logarithms():
     """With two kept draws: held out is log(mean density), training the mean log density."""
     left = iter([STATES[1], STATES[1], STATES[0], STATES[1]])
 
-    def sweep(rng, seed, state, rows):
+    def update(rng, seed, state, model, rows):
         state = next(left)
-        return state, 0.0, SimpleNamespace(sizes=state.rows.sum(axis=0))
+        return state, (0.0, SimpleNamespace(sizes=state.rows.sum(axis=0)))
 
     fake = SimpleNamespace(
-        sweep=sweep, shown=lambda state: state, packed=lambda state, rows: pack_rows(state.rows)
+        update=update,
+        model=None,
+        shown=lambda state: state,
+        packed=lambda state, rows: pack_rows(state.rows),
     )
     starts = SimpleNamespace(
         task=SimpleNamespace(seed=0, case=SimpleNamespace(values=VALUES), data=None, hidden=HIDDEN),
