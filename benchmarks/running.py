@@ -15,6 +15,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import complete
 from ribp.mcmc import gibbs
 from ribp.model import Model
+from ribp.rows.local import in_memory
 from ribp.running import run
 from ribp.running.chain import Chain, Plan
 from ribp.running.checkpoint import Checkpoint
@@ -51,7 +52,7 @@ def found() -> dict[str, float]:
         chain = Chain(0, np.random.default_rng(0), seed, state)
         with tempfile.TemporaryDirectory() as folder, Bars(1) as bars:
             run.run_chains(
-                sampler("gibbs", model), data, PLAN, [chain], n_jobs=1, progress=bars,
+                sampler("gibbs", model), in_memory(data), PLAN, [chain], n_jobs=1, progress=bars,
                 checkpoint=Checkpoint(folder),
             )  # fmt: skip
 
@@ -68,5 +69,6 @@ def measures() -> Measures:
     yield Measure("ribp --help / import typer and rich", shown / floor, 3.0)
     yield Measure("storing, checkpoints, progress / 5% of a fit", figures["overhead"] / 0.05, 1.0)
     model = Model(ribp.counts.as_row_counts(ribp.counts.exactly(3), 16242), 50, LinearGaussian())
-    kept = -(-500 // thinning(Plan(), model, (16242, 100)))
+    store = in_memory(complete(np.zeros((16242, 100))))
+    kept = -(-500 // thinning(Plan(), model, store))
     yield Measure("kept rows 16242 x 50, 4 x 500 / 200 MB", 4 * kept * 16242 * 7 / 2e8, 1.0)

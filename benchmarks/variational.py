@@ -20,6 +20,8 @@ from benchmarks.sweeps import ALONE
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import Data, complete
 from ribp.model import Model
+from ribp.rows.local import in_memory
+from ribp.running.samplers import sampler
 from ribp.variational import hybrid, structured
 
 RATIOS = ALONE.replace("sweeps", "variational") + (
@@ -94,11 +96,13 @@ def _times(method: Any, model: Model, data: Data, n_threads: int = 1) -> list[fl
     rng = np.random.default_rng(0)
     state = model.draw_prior(rng, data.values.shape[1])
     state = state._replace(parameters=model.likelihood.first_guess(data, model.n_features))
-    q = method.from_rows(model, data, state.rows, state)
+    used = sampler(method.__name__.rpartition(".")[2], model)
+    rows = used.rows(in_memory(data, n_threads))
+    drawn = used.drawn(rng, method.from_rows(model, rows, state.rows, state), rows)
     seed, times = np.uint64(1), []
     for _ in range(5):
         began = time.perf_counter()
-        q, _ = method.update(rng, seed, q, model, data, n_threads=n_threads)
+        drawn, _ = used.update(rng, seed, drawn, model, rows)
         times.append(time.perf_counter() - began)
     return times[1:]
 
