@@ -7,6 +7,7 @@ follows them; where they are points q comes to rest, and further draws come from
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,7 +26,7 @@ from ribp.variational.state import StochasticState, VariationalState, draw
 
 
 @dataclass(frozen=True)
-class ByRows:
+class ByRows(ABC):
     """What these samplers have in common."""
 
     model: Model
@@ -38,8 +39,9 @@ class ByRows:
         """Return the rows of a chain."""
         return store.rows(self._layout(), self.model.counts.law_of_row)
 
+    @abstractmethod
     def _layout(self) -> Layout:
-        raise NotImplementedError
+        """Return the table of what rows have."""
 
     def packed(self, state: Any, rows: ChainRows) -> Packed:
         """Return Z of all rows."""
