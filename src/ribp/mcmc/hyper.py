@@ -4,7 +4,7 @@
 
 The weak limit needs alpha < I; the other priors obey the same rule, so that one law serves all.
 Of a prior nothing is asked but p(theta | alpha, c), and `dataclasses.replace` gives it at other
-values.
+values. Priors that kernels know are updated by one call of `ribp.kernels.weight_slices`.
 
 Rare features know the product c alpha well, and little else knows either factor: the two are
 strongly correlated. When both are learned, a third step moves c with c alpha held fixed. It gives
@@ -28,8 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
+from ribp.kernels.weight_slices import update_hyper
 from ribp.mcmc.slice_sampling import slice_step
 from ribp.model import Model
+from ribp.rng import kernel_seed
 from ribp.weights import WeightPrior
 from ribp.weights.density import row_log_density
 from ribp.weights.hyper_prior import log_concentration_density, log_mass_density
@@ -65,14 +67,33 @@ def update(
         How many rows have each feature, and how many rows have each count.
     """
     prior = model.weight_prior(state.mass, state.concentration)
-    if model.mass is None:
+    learns = (model.mass is None, model.concentration is None)
+    if prior.compiled is None or not any(learns):
+        return update_in_python(rng, prior, learns, log_odds, sizes, histogram)
+    theta = np.array(log_odds, np.float64)
+    sums, counts = (np.array(x, np.float64) for x in (sizes, histogram))
+    law = (prior.compiled, float(prior.mass), float(prior.concentration))
+    return Hyper(theta, *update_hyper(kernel_seed(rng), theta, sums, counts, *law, *learns))
+
+
+def update_in_python(
+    rng: np.random.Generator,
+    prior: WeightPrior,
+    learns: tuple[bool, bool],
+    log_odds: FloatArray,
+    sizes: IntArray,
+    histogram: IntArray,
+) -> Hyper:
+    """Do the same with any prior; `learns` says whether mass and concentration are learned."""
+    learns_mass, learns_concentration = learns
+    if learns_mass:
         prior = _with(prior, update_mass(rng, prior, log_odds), prior.concentration)
-    if model.concentration is None:
+    if learns_concentration:
         prior = _with(prior, prior.mass, update_concentration(rng, prior, log_odds))
-    if model.mass is None and model.concentration is None:
+    if all(learns):
         prior = _with(prior, *update_ratio(rng, prior, log_odds))
     mass = prior.mass
-    if model.mass is None:
+    if learns_mass:
         mass, log_odds = update_with_spare(rng, prior, log_odds, sizes, histogram)
     return Hyper(log_odds, mass, prior.concentration)
 

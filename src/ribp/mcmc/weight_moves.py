@@ -23,6 +23,9 @@ in up to four blocks, since there they do see each other.
 
 **The scale**, which rows do not see, by a slice step on the prior of theta + t.
 
+Priors that kernels know are updated by one call of `ribp.kernels.weight_moves`; the others in
+Python, by what stands here.
+
 `independence_step` is the paper's joint proposal, Beta(a + m_i, b + N - m_i) for all i at once.
 """
 
@@ -36,15 +39,18 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import elementary_symmetric
+from ribp.kernels.weight_moves import (
+    MOST_BLOCKS,
+    STEP_SIZE,
+    STEPS,
+    TRAJECTORIES,
+    update_weights,
+)
 from ribp.mcmc.slice_sampling import slice_step
 from ribp.measures.variates import beta_log_odds_variates
+from ribp.rng import kernel_seed
 from ribp.weights import Pull, WeakLimitPrior, WeightPrior
 from ribp.weights.density import row_gradient, row_log_density
-
-_STEPS = 8
-_STEP_SIZE = 0.25
-_TRAJECTORIES = 2
-_MOST_BLOCKS = 4
 
 
 class WeightInfo(NamedTuple):
@@ -52,7 +58,7 @@ class WeightInfo(NamedTuple):
 
     accepted: float  # mean acceptance probability of the trajectories
     accepted_rare: float  # mean acceptance probability of the steps for rare features
-    n_gradients: int
+    n_gradients: int  # at most
 
 
 class _Target:
@@ -106,12 +112,29 @@ def update(
     prior: WeightPrior,
 ) -> tuple[FloatArray, WeightInfo]:
     """Draw new log-odds given the rows' column sums and the histogram of their counts."""
+    if prior.compiled is None:
+        return update_in_python(rng, log_odds, column_sums, histogram, prior)
+    theta = np.array(log_odds, np.float64)
+    sums, counts = (np.array(x, np.float64) for x in (column_sums, histogram))
+    law = (prior.compiled, float(prior.mass), float(prior.concentration))
+    accepted, rare = update_weights(kernel_seed(rng), theta, sums, counts, *law)
+    return theta, WeightInfo(accepted, rare, TRAJECTORIES * (STEPS + 1))
+
+
+def update_in_python(
+    rng: np.random.Generator,
+    log_odds: FloatArray,
+    column_sums: IntArray,
+    histogram: IntArray,
+    prior: WeightPrior,
+) -> tuple[FloatArray, WeightInfo]:
+    """Do the same with any prior."""
     target = _Target(column_sums, histogram, prior)
     metric = _Metric(target)
     theta, accepted = log_odds, 0.0
-    for _ in range(_TRAJECTORIES):
+    for _ in range(TRAJECTORIES):
         theta, probability = _trajectory(rng, theta, target, metric)
-        accepted += probability / _TRAJECTORIES
+        accepted += probability / TRAJECTORIES
     theta, rare = _refresh_rare(rng, theta, target)
     theta = _shift(rng, theta, prior)
     return theta, WeightInfo(accepted, rare, target.n_gradients)
@@ -121,15 +144,15 @@ def _trajectory(
     rng: np.random.Generator, start: FloatArray, target: _Target, metric: _Metric
 ) -> tuple[FloatArray, float]:
     """Make one leapfrog trajectory, of random length, and accept or reject its end."""
-    step = _STEP_SIZE * rng.uniform(0.7, 1.3)
+    step = STEP_SIZE * rng.uniform(0.7, 1.3)
     momentum = metric.momentum(rng)
     before = target.log_density(start) - 0.5 * float(momentum @ metric.velocity(momentum))
     theta = start
     momentum = momentum + 0.5 * step * target.gradient(theta)
     with np.errstate(over="ignore"):  # a trajectory that flies off is rejected
-        for at in range(_STEPS):
+        for at in range(STEPS):
             theta = theta + step * metric.velocity(momentum)
-            last = at == _STEPS - 1
+            last = at == STEPS - 1
             momentum = momentum + (0.5 if last else 1.0) * step * target.gradient(theta)
             if not np.isfinite(momentum).all():
                 return start, 0.0
@@ -156,7 +179,7 @@ def _refresh_rare(
     if rare.size == 0:
         return theta, 1.0
     crowding = 2.0 * target.prior.concentration * target.prior.mass / max(target.n_rows, 1.0)
-    n_blocks = min(1 + int(crowding), _MOST_BLOCKS, rare.size)
+    n_blocks = min(1 + int(crowding), MOST_BLOCKS, rare.size)
     accepted = 0.0
     for block in np.array_split(rare, n_blocks):
         theta, probability = _refresh(rng, theta, target, block)

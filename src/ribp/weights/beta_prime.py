@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ribp.checks import FloatArray
+from ribp.kernels.weight_moves import LARGEST_POWER
 from ribp.measures.variates import beta_log_odds_variates
-
-_LARGEST_POWER = 1e8  # already a gamma law, for all purposes
 
 
 class BetaPrime(NamedTuple):
@@ -34,7 +33,7 @@ class BetaPrime(NamedTuple):
         cls, shape: FloatArray, log_slope: float, log_curvature: float, least_power: float
     ) -> BetaPrime:
         """Return the law with the given derivatives, and k at least `least_power` above `shape`."""
-        log_power = min(2.0 * log_slope - log_curvature, math.log(_LARGEST_POWER))
+        log_power = min(2.0 * log_slope - log_curvature, math.log(LARGEST_POWER))
         power = max(math.exp(log_power), float(shape.max()) + least_power)
         return cls(shape, power, math.log(power) - log_slope)
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ribp.checks import FloatArray
+from ribp.kernels.weight_density import GAMMA_ODDS
 from ribp.measures import GammaProcess
 from ribp.weights.beta_prime import BetaPrime
 from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
@@ -27,6 +29,8 @@ from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 @dataclass(frozen=True)
 class GammaOddsPrior(WeightPrior):
     """Independent Gamma(c alpha/I) odds with rate c: Dirichlet weights when normalised."""
+
+    compiled: ClassVar[int | None] = GAMMA_ODDS
 
     @property
     def shape(self) -> float:

@@ -12,15 +12,9 @@ import math
 
 import numpy as np
 
+from ribp.kernels.weight_density import log_concentration_density, log_mass_density
 
-def log_mass_density(mass: float) -> float:
-    """Return the log density of log alpha."""
-    return math.log(mass) - mass
-
-
-def log_concentration_density(concentration: float) -> float:
-    """Return the log density of log c."""
-    return 2.0 * math.log(2.0 * concentration) - 2.0 * concentration
+__all__ = ["draw_concentration", "draw_mass", "log_concentration_density", "log_mass_density"]
 
 
 def draw_mass(rng: np.random.Generator, most: float = math.inf) -> float:

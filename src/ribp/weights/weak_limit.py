@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, expit
 
 from ribp.checks import FloatArray
+from ribp.kernels.weight_density import WEAK_LIMIT
 from ribp.measures import BetaProcess
 from ribp.weights.beta_prime import BetaPrime
 from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
@@ -26,6 +28,8 @@ from ribp.weights.weight_prior import Pull, RareLaw, WeightPrior
 @dataclass(frozen=True)
 class WeakLimitPrior(WeightPrior):
     """Independent Beta(a, b) weights: the weak limit of a beta process with I features."""
+
+    compiled: ClassVar[int | None] = WEAK_LIMIT
 
     @property
     def shape(self) -> float:

@@ -12,6 +12,8 @@ one with odds w that m rows have meets the rows only through
 N_k the number of rows with k ones, e_k of the other features: `Pull` holds the logarithms of
 slope = sum_k N_k r_k and curvature = sum_k N_k r_k^2. A prior turns it into a joint proposal for
 all rare features; what it leaves out is put right by a Metropolis-Hastings step.
+
+The update is compiled for priors whose `compiled` is a number, and otherwise asks these methods.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +67,13 @@ class WeightPrior(ABC):
     """Parameter c."""
     n_features: int
     """The number I of features."""
+
+    compiled: ClassVar[int | None] = None
+    """Its number in `ribp.kernels.weight_density`, if kernels know it; not inherited."""
+
+    def __init_subclass__(cls) -> None:
+        """Let no class whose density may be another one be taken for its parent by kernels."""
+        cls.compiled = cls.__dict__.get("compiled")
 
     @abstractmethod
     def log_density(self, log_odds: FloatArray) -> float:
