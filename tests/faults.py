@@ -42,15 +42,15 @@ FAULTS = [
     ),
     Fault(
         "missing Jacobian of the mass",
-        "weights/hyper_prior.py",
+        "kernels/weight_density.py",
         "return math.log(mass) - mass",
         "return -mass",
     ),
     Fault(
         "proposal ratio upside down",
-        "mcmc/weight_moves.py",
-        "return target.log_density(at) - law.log_density(at[block])",
-        "return target.log_density(at) + law.log_density(at[block])",
+        "kernels/weight_moves.py",
+        "log_ratio += log_density(proposal, *given) - log_density(theta, *given)",
+        "log_ratio -= log_density(proposal, *given) - log_density(theta, *given)",
     ),
     Fault(
         "law off by one in a flip",
@@ -92,9 +92,9 @@ FAULTS = [
     ),
     Fault(
         "features 10% too sure",
-        GAUSSIAN,
-        "half + rng.standard_normal(half.shape))",
-        "half + 0.9 * rng.standard_normal(half.shape))",
+        "kernels/gaussian_posterior.py",
+        "    draw += normals\n",
+        "    draw += 0.9 * normals\n",
     ),
 ]
 

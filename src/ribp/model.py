@@ -10,6 +10,7 @@ simulation-based calibration, needs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,15 @@ import numpy as np
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
-from ribp.counts.tables import log_prior, prior_log_probs
+from ribp.counts.tables import log_prior, mean_log_probs, prior_log_probs, tallied_log_probs
 from ribp.errors import InputError
+from ribp.kernels.ones import tally
+from ribp.kernels.weight_density import tallied_log_probability
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
-from ribp.symmetric import log_esp
+from ribp.symmetric import falling, log_esp, sorted_log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
 
 
@@ -57,10 +60,10 @@ class Tally(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, law_of_row: IntArray, n_laws: int) -> Tally:
         """Return the tally of rows with these laws."""
-        size = rows.shape[1] + 1
-        cells = law_of_row * size + rows.sum(axis=1, dtype=np.int64)
-        found = np.bincount(cells, minlength=n_laws * size).reshape(n_laws, size)
-        return cls(found, rows.sum(axis=0, dtype=np.int64))
+        features = rows.shape[1]
+        found = cls(np.zeros((n_laws, features + 1), np.int64), np.zeros(features, np.int64))
+        tally(rows, law_of_row, *found)
+        return found
 
     def zero(self) -> Tally:
         """Return the tally of no rows."""
@@ -171,7 +174,10 @@ class Model:
     def tables(self, state: State) -> FloatArray:
         """Return log f(k) - log e_k for each count law, shape (laws, features + 1)."""
         self.check_state(state)  # kernels follow the index of a law without a look
-        return np.asarray(state.count_log_probs - log_esp(state.log_odds))
+        theta = state.log_odds
+        finite = np.isfinite(theta).all()
+        log_e = sorted_log_esp(falling(theta), theta.size) if finite else log_esp(theta)
+        return np.asarray(state.count_log_probs - log_e)
 
     def check_state(self, state: State) -> None:
         """Raise an `InputError` if a state has other laws or features than the model.
@@ -228,6 +234,15 @@ class Model:
         """Return a state whose rows are in a row store."""
         return state._replace(rows=np.zeros((0, self.n_features), np.int8))
 
+    @cached_property
+    def _first_log_probs(self) -> FloatArray:
+        """Log f of each count law, learned ones at their prior mean."""
+        return mean_log_probs(self.counts, self.n_features)
+
+    def draw_counts(self, rng: np.random.Generator, tally: Tally) -> FloatArray:
+        """Return log f of each count law, learned ones drawn given the rows."""
+        return tallied_log_probs(rng, self.counts, tally.histograms, self._first_log_probs)
+
     def tally(self, rows: Rows) -> Tally:
         """Return the tally of all rows."""
         return Tally.of(rows, self.counts.law_of_row, len(self.counts.laws))
@@ -239,9 +254,10 @@ class Model:
 
     def log_prior(self, state: State, tally: Tally) -> float:
         """Return log p(Z, theta, alpha, c, f), alpha and c as densities of their logarithms."""
-        value = float(tally.sizes @ state.log_odds)
-        some = tally.histograms > 0
-        value += float((tally.histograms[some] * self.tables(state)[some]).sum())
+        self.check_state(state)
+        value: float = tallied_log_probability(
+            np.ascontiguousarray(state.log_odds), *tally[::-1], state.count_log_probs
+        )
         prior = self.weight_prior(state.mass, state.concentration)
         value += prior.log_density(state.log_odds) + log_prior(self.counts, state.count_log_probs)
         if self.mass is None:

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from ribp.kernels.missing import add_missing_pairs, add_to_missing, subtract_missing
+from ribp.kernels.missing import (
+    add_missing_pairs,
+    add_to_missing,
+    fill_missing,
+    subtract_missing,
+)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
@@ -43,3 +48,14 @@ def test_what_is_missing_of_a_column():
     add_to_missing(own, weights, observed, out)
     expected = 1.0 + (~observed * weights[:, None]).T @ own
     np.testing.assert_allclose(out, expected, atol=1e-14)
+
+
+def test_missing_entries_are_filled():
+    rng, observed = case()
+    values, rows = rng.normal(size=(6, 4)), (rng.random((6, 3)) < 0.5).astype(np.int8)
+    features, background, noise = rng.normal(size=(3, 4)), rng.normal(size=4), 1 + rng.random(4)
+    normals, out = rng.normal(size=(~observed).sum()), np.empty((6, 4))
+    fill_missing(values, observed, rows, features, background, noise, normals, out)
+    expected = np.where(observed, values, rows @ features + background) / noise
+    expected[~observed] += normals
+    np.testing.assert_allclose(out, expected, rtol=1e-12)

@@ -12,6 +12,8 @@ that some row has must never be given probability zero. Laws that are known stay
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -72,30 +74,47 @@ def log_prior(counts: RowCounts, log_probs: FloatArray) -> float:
         if isinstance(law, Learned):
             base = _base(law, log_f.size)
             on = base > 0
-            value += float(gammaln(base.sum()) - gammaln(base[on]).sum())
-            value += float((base[on] - 1.0) @ log_f[on])
+            value += _log_constant(law, log_f.size) + float((base[on] - 1.0) @ log_f[on])
     return value
 
 
 def tallied_log_probs(
-    rng: np.random.Generator, counts: RowCounts, histograms: IntArray
+    rng: np.random.Generator,
+    counts: RowCounts,
+    histograms: IntArray,
+    first: FloatArray | None = None,
 ) -> FloatArray:
-    """Return log f of each law, learned ones drawn given how many of its rows have each count."""
-    tables = np.empty(histograms.shape)
+    """Return log f of each law, learned ones drawn given how many of its rows have each count.
+
+    `first` are the `mean_log_probs` of the laws without rows, for those who know them already.
+    """
+    known = mean_log_probs(counts, histograms.shape[1] - 1) if first is None else first
+    tables = known.copy()
     for law, histogram, table in zip(counts.laws, histograms, tables, strict=True):
         if isinstance(law, Learned):
-            table[:] = _log_dirichlet(rng, _base(law.posterior(histogram), table.size))
-        else:
-            table[:] = law.restricted_log_probs(0, table.size - 1)
+            base = _base(law, table.size)
+            if histogram[base == 0].any():
+                law.posterior(histogram)  # an error that says which count is impossible
+            table[:] = _log_dirichlet(rng, base + np.where(base > 0, histogram, 0))
     return tables
 
 
+@lru_cache
 def _base(law: Learned, size: int) -> FloatArray:
     """Return the base of the counts below `size`; it is an error if none is possible."""
     law.restricted_log_probs(0, size - 1)
     base = np.zeros(size)
     base[: len(law.base)] = law.base[:size]
-    return np.where(base > 0, np.maximum(base, _LEAST_BASE), 0.0)
+    base = np.where(base > 0, np.maximum(base, _LEAST_BASE), 0.0)
+    base.flags.writeable = False
+    return base
+
+
+@lru_cache
+def _log_constant(law: Learned, size: int) -> float:
+    """Return the logarithm of what normalises the Dirichlet density."""
+    base = _base(law, size)
+    return float(gammaln(base.sum()) - gammaln(base[base > 0]).sum())
 
 
 def _log_dirichlet(rng: np.random.Generator, shape: FloatArray) -> FloatArray:

@@ -13,20 +13,32 @@ from ribp.kernels.ones import list_ones
 
 
 @jit
+def list_missing(observed, columns):
+    """Fill `columns` with those that a row does not show; return how many.
+
+    ``np.flatnonzero(~observed)``, without a branch: nobody could foresee it.
+    """
+    number = 0
+    for d in range(observed.shape[0]):
+        columns[number] = d
+        number += 1 - observed[d]
+    return number
+
+
+@jit
 def add_missing_pairs(observed, rows, factor, out):
     """Add factor * z_n z_n' to out[d] for every row n and every column d missing in it.
 
     ``out += factor * np.einsum("nd,ni,nj->dij", ~observed, rows, rows)``
     """
     n_rows, dims = observed.shape
-    active = np.empty(rows.shape[1], np.int64)
+    active, columns = np.empty(rows.shape[1], np.int64), np.empty(dims, np.int64)
     for n in range(n_rows):
         ones = list_ones(rows[n], active)
-        for d in range(dims):
-            if not observed[n, d]:
-                for a in range(ones):
-                    for b in range(ones):
-                        out[d, active[a], active[b]] += factor
+        for at in range(list_missing(observed[n], columns)):
+            for a in range(ones):
+                for b in range(ones):
+                    out[columns[at], active[a], active[b]] += factor
 
 
 @jit
@@ -63,3 +75,28 @@ def add_to_missing(own, weights, observed, out):
                 total = out[d]
                 for at in range(size):
                     total[at] += weight * row[at]
+
+
+@jit
+def fill_missing(values, observed, rows, features, background, noise, normals, out):
+    """Fill `out` with data divided by the noise; what is missing is drawn given the features.
+
+    ``out = np.where(observed, values, rows @ features + background) / noise``, plus the next of
+    `normals` where an entry is missing.
+    """
+    n_rows, dims = observed.shape
+    mean, columns, place = np.empty(dims), np.empty(dims, np.int64), 0
+    active = np.empty(rows.shape[1], np.int64)
+    for n in range(n_rows):
+        ones = list_ones(rows[n], active)
+        for d in range(dims):
+            mean[d] = background[d]
+        for a in range(ones):
+            for d in range(dims):
+                mean[d] += features[active[a], d]
+        for d in range(dims):
+            out[n, d] = values[n, d] / noise[d]
+        for at in range(list_missing(observed[n], columns)):
+            d = columns[at]
+            out[n, d] = mean[d] / noise[d] + normals[place]
+            place += 1

@@ -1,6 +1,10 @@
-"""The ones of a row as a list, and one of them at random without replacement."""
+"""The ones of rows: as a list, one of them at random without replacement, how many there are."""
 
 from __future__ import annotations
+
+import math
+
+import numpy as np
 
 from ribp.kernels.jit import jit
 
@@ -23,3 +27,30 @@ def take_out_one(u, ones, last):
     i = ones[chosen]
     ones[chosen] = ones[last]
     return i
+
+
+@jit
+def tally(rows, law_of_row, histograms, sizes):
+    """Add how many rows of each law have each count, and how many rows have each feature.
+
+    ``np.add.at(histograms, (law_of_row, rows.sum(axis=1)), 1); sizes += rows.sum(axis=0)``
+    """
+    for n in range(rows.shape[0]):
+        ones = 0
+        for i in range(rows.shape[1]):
+            sizes[i] += rows[n, i]
+            ones += rows[n, i]
+        histograms[law_of_row[n], ones] += 1
+
+
+@jit
+def has_gap(tables):
+    """Return which tables of logarithms have -inf between two finite numbers."""
+    out = np.zeros(tables.shape[0], np.bool_)
+    for law in range(tables.shape[0]):
+        runs, inside = 0, False
+        for k in range(tables.shape[1]):
+            runs += tables[law, k] > -math.inf and not inside
+            inside = tables[law, k] > -math.inf
+        out[law] = runs > 1
+    return out

@@ -38,8 +38,8 @@ def normal_pair(seed, place):
 def log_gamma_variate(seed, place, shape):
     """Return the logarithm of a Gamma(shape) variate, for any shape > 0.
 
-    Marsaglia and Tsang's rejection for G ~ Gamma(shape + 1), then log G + log(U) / shape: the law of
-    ``ribp.measures.variates.log_gamma_variates(rng, shape, 1)``.
+    Marsaglia and Tsang's rejection for G ~ Gamma(shape + 1), then log G + log(U) / shape. The law
+    is that of ``ribp.measures.variates.log_gamma_variates(rng, shape, 1)``.
     """
     d = shape + 2.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)

@@ -111,16 +111,47 @@ def row_log_density(theta, sums, histogram):
 
 
 @jit
-def row_gradient(theta, sums, histogram):
-    """Return its gradient, ``sums - sum(N * inclusion_probs(theta, k))`` over k."""
-    order, top = np.argsort(-theta), last_count(histogram)
-    size = theta.shape[0]
+def sort_falling(theta, order):
+    """Bring `order` to falling theta, by insertion: quick where it nearly was.
+
+    ``theta[order]`` is then ``np.sort(theta)[::-1]``.
+    """
+    for at in range(1, order.shape[0]):
+        i, to = order[at], at
+        while to > 0 and theta[order[to - 1]] < theta[i]:
+            order[to] = order[to - 1]
+            to -= 1
+        order[to] = i
+
+
+@jit
+def row_gradient(theta, order, sums, histogram):
+    """Return its gradient, ``sums - sum(N * inclusion_probs(theta, k))`` over k.
+
+    `order` is that of falling theta.
+    """
+    size, top = theta.shape[0], last_count(histogram)
     block = size if size * (top + 1) < _LARGE else int(math.sqrt(size))
     expected = weighted_inclusion(theta[order], histogram[: top + 1], block)
     slope = np.empty(size)
     for at in range(size):
         slope[order[at]] = sums[order[at]] - expected[at]
     return slope
+
+
+@jit
+def tallied_log_probability(theta, sums, histograms, log_f):
+    """Return log p(Z | theta, f) of rows with column sums m, whose laws have these counts.
+
+    ``sums @ theta + (histograms * (log_f - log_esp(theta))).sum()``, where there are rows.
+    """
+    histogram, value = np.zeros(histograms.shape[1]), 0.0
+    for law in range(histograms.shape[0]):
+        for k in range(histograms.shape[1]):
+            if histograms[law, k] > 0:
+                histogram[k] += histograms[law, k]
+                value += histograms[law, k] * log_f[law, k]
+    return value + row_log_density(theta, sums, histogram)
 
 
 @jit
@@ -132,9 +163,9 @@ def log_density(theta, sums, histogram, kind, mass, concentration):
 
 
 @jit
-def gradient(theta, sums, histogram, kind, mass, concentration):
+def gradient(theta, order, sums, histogram, kind, mass, concentration):
     """Return its gradient: ``row_gradient(...) + WeightPrior.gradient(theta)``."""
-    slope = row_gradient(theta, sums, histogram)
+    slope = row_gradient(theta, order, sums, histogram)
     shape = concentration * mass / theta.shape[0]
     for i in range(theta.shape[0]):
         slope[i] += shape - concentration * held_slope(kind, theta[i])

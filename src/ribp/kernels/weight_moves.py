@@ -1,9 +1,9 @@
 """The weights given the rows, in one call: `ribp.mcmc.weight_moves` for priors that kernels know.
 
 The same three parts as there: Hamiltonian trajectories with the metric M = D^{1/2} (1 - v v')
-D^{1/2}, rare features from beta-prime laws in random blocks, a shift by a slice step. `sums` are the
-column sums m, `histogram` the numbers N_k of rows with k ones, cut behind the largest; a prior is
-`kind`, mass and concentration (`ribp.kernels.weight_density`).
+D^{1/2}, rare features from beta-prime laws in random blocks, a shift by a slice step. `sums` are
+the column sums m, `histogram` the numbers N_k of rows with k ones, cut behind the largest; a prior
+is `kind`, mass and concentration (`ribp.kernels.weight_density`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ import numpy as np
 from ribp.kernels.elementary_symmetric import log_esp
 from ribp.kernels.jit import jit
 from ribp.kernels.variates import log_gamma_variate, next_uniform, normal_pair, shuffle
-from ribp.kernels.weight_density import WEAK_LIMIT, gradient, last_count, log_density, softplus
+from ribp.kernels.weight_density import (
+    WEAK_LIMIT,
+    gradient,
+    last_count,
+    log_density,
+    softplus,
+    sort_falling,
+)
 from ribp.kernels.weight_slices import SHIFT, slice_step
 
 STEPS = 8
@@ -114,10 +121,11 @@ def trajectory(seed, place, theta, root, v, left, sums, histogram, kind, mass, c
     given = (sums, histogram, kind, mass, concentration)
     size = theta.shape[0]
     momentum, velocity, here = np.empty(size), np.empty(size), theta.copy()
+    order = np.argsort(-here)
     step = STEP_SIZE * (0.7 + 0.6 * next_uniform(seed, place))
     draw_momentum(seed, place, root, v, left, momentum)
     before = log_density(here, *given) - fill_velocity(momentum, root, v, left, velocity)
-    slope = gradient(here, *given)
+    slope = gradient(here, order, *given)
     for at in range(STEPS):
         part = 0.5 * step if at == 0 else step
         for i in range(size):
@@ -127,7 +135,8 @@ def trajectory(seed, place, theta, root, v, left, sums, histogram, kind, mass, c
             here[i] += step * velocity[i]
         if not all_finite(here):
             return 0.0
-        slope = gradient(here, *given)
+        sort_falling(here, order)
+        slope = gradient(here, order, *given)
     for i in range(size):
         momentum[i] += 0.5 * step * slope[i]
     after = log_density(here, *given) - fill_velocity(momentum, root, v, left, velocity)

@@ -60,11 +60,11 @@ def move_theta(move, by, theta, sums, out):
 @jit
 def moved_hyper(move, by, mass, concentration):
     """Return mass and concentration after a move."""
-    if move == MASS or move == SPARE:
+    if move in (MASS, SPARE):
         mass *= math.exp(by)
     elif move == RATIO:
         mass *= math.exp(-by)
-    if move == CONCENTRATION or move == RATIO:
+    if move in (CONCENTRATION, RATIO):
         concentration *= math.exp(by)
     return mass, concentration
 
@@ -83,7 +83,7 @@ def log_density_along(
     mass, concentration = moved_hyper(move, by, mass, concentration)
     if mass >= size:
         return -math.inf
-    if move == SHIFT or move == SPARE:
+    if move in (SHIFT, SPARE):
         factors = move_theta(move, by, theta, sums, out)
         total, total_held = prior_sums(kind, out)
     value = log_mass_density(mass) + log_concentration_density(concentration)
@@ -105,7 +105,7 @@ def slice_step(seed, place, move, theta, sums, histogram, kind, mass, concentrat
     given = (theta, sums, histogram, kind, mass, concentration, total, total_held, out)
     width = 1.0 + 1.0 / (concentration * mass) if move == SHIFT else 1.0
     low = math.log(mass / size) if move == RATIO else -math.inf
-    high = math.log(size / mass) if move == MASS or move == SPARE else math.inf
+    high = math.log(size / mass) if move in (MASS, SPARE) else math.inf
     u, v = next_pair(seed, place)
     level = log_density_along(move, 0.0, *given) + math.log(u)
     left = -width * v
@@ -136,9 +136,10 @@ def update_hyper(
     The law is that of ``hyper.update`` with a prior that kernels do not know.
     """
     place = np.zeros(1, np.int64)
-    for move in (MASS, CONCENTRATION, RATIO, SPARE):
-        wanted = learns_concentration if move != MASS and move != SPARE else learns_mass
-        if wanted and (learns_mass or move != RATIO):
+    both = learns_mass and learns_concentration
+    wanted = (False, learns_mass, learns_concentration, both, learns_mass)
+    for move in range(SPARE + 1):
+        if wanted[move]:
             mass, concentration = slice_step(
                 seed, place, move, theta, sums, histogram, kind, mass, concentration
             )

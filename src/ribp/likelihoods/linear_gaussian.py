@@ -32,8 +32,9 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
+from ribp.kernels import gaussian_posterior as kernel
 from ribp.kernels.missing import add_missing_pairs
-from ribp.likelihoods.data import BoolArray, Data, Rows, in_use, put_known
+from ribp.likelihoods.data import BoolArray, Data, Rows, put_known
 from ribp.likelihoods.gaussian_settings import (
     BACKGROUND_WIDTH,
     GaussianParameters,
@@ -193,18 +194,14 @@ class LinearGaussian(GaussianSettings):
 
     def data_sums(self, data: Data, rows: Rows) -> Sums:
         """Return the same: nothing of it is drawn, or depends on parameters."""
-        used = in_use(rows)
-        z = self.with_background(rows[:, used])
-        squares = np.einsum("nd,nd->d", data.values, data.values)
+        used, z, each, products, squares = kernel.data_sums(data.values, rows, self.background)
         number = np.full(data.values.shape[1], float(len(rows)))
         if not data.complete:
             number = data.observed.sum(axis=0, dtype=np.float64)
-        dense = z.astype(np.float64)
-        each = (dense.T @ dense)[None]
         if not data.complete:
             each = np.repeat(each, data.values.shape[1], axis=0)
             add_missing_pairs(data.observed, z, -1.0, each)
-        return self._less_known(Sums(each, dense.T @ data.values, squares, number, used))
+        return self._less_known(Sums(each, products, squares, number, used))
 
     def swept_sums(self, swept: GaussianSums, used: BoolArray) -> Sums:
         """Return the same from what a sweep has added up."""
@@ -226,29 +223,21 @@ class LinearGaussian(GaussianSettings):
             pairs=sums.pairs[:, n:, n:], products=sums.products[n:] - onto[n:], squares=squares
         )
 
-    def _posterior(
-        self, given: Sums, parameters: GaussianParameters
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return L with L L' = Z'Z + t^-2, and L^{-1} Z'X for data divided by the noise.
-
-        Shapes (1, features, features) and (1, features, dims), or, if each column has its own,
-        (dims, features, features) and (dims, features, 1).
-        """
-        features = len(given.products)
-        precision = given.pairs + np.diag(self.deviations(features, parameters) ** -2.0)
-        root = np.asarray(np.linalg.cholesky(precision), dtype=np.float64)
-        scaled = given.products / parameters.noise_scale
-        onto = scaled[None] if len(given.pairs) == 1 else scaled.T[:, :, None]
-        return root, np.asarray(np.linalg.solve(root, onto), dtype=np.float64)
-
     def _draw_features(
         self, rng: np.random.Generator, given: Sums, parameters: GaussianParameters
     ) -> FloatArray:
-        """Draw the features that rows have, and the background, shape (features, dims)."""
-        root, half = self._posterior(given, parameters)
-        draw = np.linalg.solve(root.transpose(0, 2, 1), half + rng.standard_normal(half.shape))
-        draw = draw[0] if len(draw) == 1 else draw[:, :, 0].T
-        return np.asarray(draw * parameters.noise_scale)
+        """Draw the features that rows have, and the background, shape (features, dims).
+
+        With L L' = Z'Z + t^-2, for data divided by the noise: A = L'^{-1} (L^{-1} Z'X + xi).
+        """
+        deviations = self.deviations(len(given.products), parameters)
+        normals = rng.standard_normal(given.products.shape)
+        features: FloatArray = kernel.draw_features(
+            given.pairs, given.products, deviations, parameters.noise_scale, normals
+        )
+        if len(features):
+            _check_definite(features[0, 0])
+        return features
 
     def _draw_scales(
         self,
@@ -264,20 +253,18 @@ class LinearGaussian(GaussianSettings):
         no term in A, and a^2 takes the place of t^2.
         """
         noise, scale = parameters.noise_scale, parameters.feature_scale
-        onto = np.matmul(given.pairs, features.T[:, :, None])[:, :, 0].T  # Z'Z A, each column
-        fitted = (features * onto).sum(axis=0)
-        left = given.squares - 2.0 * (features * given.products).sum(axis=0) + fitted
-        left = np.maximum(left, 0.0)
-        sizes = features / self.widths(len(features))[:, None]
+        left, sizes = kernel.scale_sums(
+            given.pairs, given.products, given.squares, features, self.widths(len(features))
+        )
         if self.noise_scale is None and self.shared:
             shape, total = _SHAPE + 0.5 * given.number.sum(), self.noise_variance + left.sum()
             noise = np.full_like(noise, math.sqrt(0.5 * total / rng.standard_gamma(shape)))
         elif self.noise_scale is None:
-            total = self.noise_variance + left + (sizes**2).sum(axis=0) / scale**2
+            total = self.noise_variance + left + sizes / scale**2
             shape = _SHAPE + 0.5 * (given.number + len(features))
             noise = np.sqrt(0.5 * total / rng.standard_gamma(shape))
         if self.feature_scale is None:
-            size = ((sizes / (1.0 if self.shared else noise)) ** 2).sum()
+            size = (sizes if self.shared else sizes / noise**2).sum()
             shape = _SHAPE + 0.5 * features.size
             scale = math.sqrt(0.5 * (self.feature_variance + size) / rng.standard_gamma(shape))
         return parameters._replace(noise_scale=noise, feature_scale=scale)
@@ -292,12 +279,13 @@ class LinearGaussian(GaussianSettings):
         """Return parameters with the features drawn, and all others from their prior."""
         dims = parameters.noise_scale.size
         spread = self.relative_scale(parameters) * parameters.noise_scale
-        features = spread * rng.standard_normal((used.size, dims))
-        background = parameters.background
         free = used.copy()
         free[: len(self.known)] = False
+        at = np.flatnonzero(free)
+        features, background = np.empty((used.size, dims)), parameters.background
+        features[~free] = spread * rng.standard_normal((used.size - at.size, dims))
         if len(drawn):
-            features[free] = drawn[: np.count_nonzero(free)]
+            features[at] = drawn[: at.size]
             background = drawn[-1] if self.background else background
         elif self.background:
             background = BACKGROUND_WIDTH * spread * rng.standard_normal(dims)
@@ -324,23 +312,20 @@ class LinearGaussian(GaussianSettings):
         return self._log_marginal(self.data_sums(data, rows), parameters)
 
     def _log_marginal(self, given: Sums, parameters: GaussianParameters) -> float:
-        root, half = self._posterior(given, parameters)
-        log_scale = np.log(self.deviations(len(given.products), parameters)).sum()
-        log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + log_scale
-        log_det = np.broadcast_to(log_det, given.number.shape)
-        noise = parameters.noise_scale
-        squares = (given.squares / noise**2).sum() - (half**2).sum()
-        log_noise = given.number @ (np.log(noise) + 0.5 * math.log(2.0 * math.pi))
-        return float(-log_noise - log_det.sum() - 0.5 * squares)
+        deviations = self.deviations(len(given.products), parameters)
+        value: float = kernel.log_marginal(*given[:4], deviations, parameters.noise_scale)
+        _check_definite(value)
+        return value
 
     def scales_log_prior(self, parameters: GaussianParameters) -> float:
         """Return the log prior density of the logarithms of the scales that are learned."""
         noise = parameters.noise_scale[:1] if self.shared else parameters.noise_scale
         value = 0.0
         if self.noise_scale is None:
-            value += _log_inverse_gamma(noise, self.noise_variance)
+            value += kernel.log_inverse_gamma(noise, self.noise_variance)
         if self.feature_scale is None:
-            value += _log_inverse_gamma(np.array([parameters.feature_scale]), self.feature_variance)
+            scale = np.array([parameters.feature_scale])
+            value += kernel.log_inverse_gamma(scale, self.feature_variance)
         return value
 
 
@@ -356,8 +341,7 @@ def as_gaussian(likelihood: Likelihood[Any], who: str) -> LinearGaussian:
     return likelihood
 
 
-def _log_inverse_gamma(scale: FloatArray, prior_variance: float) -> float:
-    """Return the log density of log(scale), scale^2 ~ InvGamma(2, v/2), summed."""
-    rate = 0.5 * prior_variance
-    each = math.log(2.0) + 2.0 * math.log(rate) - 4.0 * np.log(scale) - rate / scale**2
-    return float(np.sum(each))
+def _check_definite(value: float) -> None:
+    """Raise an error if a kernel found no root of a matrix, and said so by a NaN."""
+    if math.isnan(value):
+        raise np.linalg.LinAlgError("the precision of the features is not positive definite")

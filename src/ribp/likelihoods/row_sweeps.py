@@ -24,6 +24,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.kernels import sweep_gaussian as gaussian
 from ribp.kernels import sweep_poisson as poisson
 from ribp.kernels.missing import add_missing_pairs
+from ribp.kernels.ones import has_gap
 from ribp.symmetric import log_esp
 from ribp.threads import own_memory
 
@@ -219,8 +220,7 @@ def split_poisson(
 
 def needs_whole_rows(tables: FloatArray) -> Mask:
     """Return which laws have a gap in their counts, so that no other move leads across it."""
-    possible = np.pad(tables > -np.inf, ((0, 0), (1, 0)))
-    return np.asarray((possible[:, 1:] & ~possible[:, :-1]).sum(axis=1) > 1)
+    return np.asarray(has_gap(tables))
 
 
 class _Laws(NamedTuple):

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ribp.counts.tables import tallied_log_probs
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.row_sweeps import needs_whole_rows
 from ribp.mcmc import hyper, rows_collapsed, weight_moves
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
 from ribp.model import Model, State, SweepInfo, Tally
@@ -28,13 +28,13 @@ def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
 ) -> tuple[State, SweepInfo]:
     """Make one sweep over everything."""
-    prior = model.row_prior(state)
-    if prior.whole.any():
-        steps = (Step(state.number + _OWN_NUMBERS, prior),)
+    tables = model.tables(state)
+    if needs_whole_rows(tables).any():
+        steps = (Step(state.number + _OWN_NUMBERS, model.row_prior(state)),)
         sweep = Sweep(model.likelihood, seed, state.parameters, steps)
         rows, _ = sweep_rows(sweep, data, model.counts.law_of_row, state.rows)
         state = state._replace(rows=rows)
-    rows = rows_collapsed.update(rng, seed, state, model, data)
+    rows = rows_collapsed.update(rng, seed, state, model, data, tables)
     return finish_in_memory(rng, state._replace(rows=rows), model, data)
 
 
@@ -77,7 +77,7 @@ def finish(
     histogram = tally.histograms.sum(axis=0)
     log_odds, _ = weight_moves.update(rng, state.log_odds, tally.sizes, histogram, prior)
     fresh_weights = hyper.update(rng, model, state, log_odds, tally.sizes, histogram)
-    laws = tallied_log_probs(rng, model.counts, tally.histograms)
+    laws = model.draw_counts(rng, tally)
     given = sums()
     parameters = likelihood.draw(rng, state.parameters, given)
     fresh = State(state.rows, *fresh_weights, laws, parameters, state.number + 1)

@@ -166,7 +166,7 @@ def _log_joint(
     """Return log p(theta, log alpha, log c), up to a constant."""
     if mass >= prior.n_features:
         return -math.inf
-    value = log_mass_density(mass) + log_concentration_density(concentration)
+    value: float = log_mass_density(mass) + log_concentration_density(concentration)
     return value + _with(prior, mass, concentration).log_density(log_odds)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kernels import sweep_collapsed as kernel
+from ribp.kernels.missing import fill_missing
+from ribp.kernels.sweep_gaussian import add_statistics
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.linear_gaussian import LinearGaussian, as_gaussian
@@ -31,15 +33,16 @@ def gaussian(model: Model) -> LinearGaussian:
     return as_gaussian(model.likelihood, "a method that integrates features out")
 
 
-def summarise(scaled: FloatArray, rows: FloatArray, deviations: FloatArray) -> CollapsedSums:
+def summarise(scaled: FloatArray, rows: Rows | FloatArray, deviations: FloatArray) -> CollapsedSums:
     """Return S, M' and M M' of complete data divided by its noise scales.
 
     Prior `deviations` of features are in units of the noise, shape (features,).
     """
-    precision = rows.T @ rows + np.diag(deviations**-2.0)
+    precision, products = np.diag(deviations**-2.0), np.zeros((rows.shape[1], scaled.shape[1]))
+    add_statistics(scaled, np.asarray(rows, np.int8), precision, products)
     cov = np.linalg.inv(precision)
     cov = 0.5 * (cov + cov.T)
-    mean = cov @ (rows.T @ scaled)
+    mean = cov @ products
     return CollapsedSums(cov, np.ascontiguousarray(mean.T), mean @ mean.T)
 
 
@@ -50,24 +53,29 @@ def filled(
     parameters: GaussianParameters,
 ) -> FloatArray:
     """Return a copy of the data, missing entries drawn given the features, divided by the noise."""
-    scaled = data.values / parameters.noise_scale
-    if not data.complete:
-        at, column = np.nonzero(~data.observed)
-        mean = rows.astype(np.float64) @ parameters.features + parameters.background
-        mean /= parameters.noise_scale
-        scaled[at, column] = mean[at, column] + rng.standard_normal(at.size)
+    features, background, noise, _ = parameters
+    if data.complete:
+        return np.asarray(data.values / noise)
+    scaled = np.empty_like(data.values)
+    normals = rng.standard_normal(scaled.size - np.count_nonzero(data.observed))
+    fill_missing(*data, rows, features, background, noise, normals, scaled)
     return scaled
 
 
 def update(
-    rng: np.random.Generator, seed: np.uint64, state: State, model: Model, data: Data
+    rng: np.random.Generator,
+    seed: np.uint64,
+    state: State,
+    model: Model,
+    data: Data,
+    tables: FloatArray | None = None,
 ) -> Rows:
-    """Return new rows."""
+    """Return new rows; `tables` are those of the model, for those who have them already."""
     likelihood = gaussian(model)
     scaled = filled(rng, data, state.rows, state.parameters)
     rows = likelihood.with_background(state.rows).copy()
     deviations = likelihood.deviations(rows.shape[1], state.parameters)
-    summary = summarise(scaled, rows.astype(float), deviations)
+    summary = summarise(scaled, rows, deviations)
     kernel.sweep(
         seed,
         state.number,
@@ -76,7 +84,7 @@ def update(
         rows,
         *summary,
         state.log_odds,
-        model.tables(state),
+        model.tables(state) if tables is None else tables,
         model.counts.law_of_row,
     )
     return np.ascontiguousarray(rows[:, : model.n_features])

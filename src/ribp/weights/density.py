@@ -27,7 +27,8 @@ def row_gradient(
     theta: FloatArray, sizes: FloatArray | IntArray, histogram: FloatArray | IntArray
 ) -> FloatArray:
     """Return its gradient in theta."""
-    return np.asarray(kernel.row_gradient(*_doubles(theta, sizes, histogram)))
+    given = _doubles(theta, sizes, histogram)
+    return np.asarray(kernel.row_gradient(given[0], np.argsort(-theta), *given[1:]))
 
 
 def _doubles(*arrays: FloatArray | IntArray) -> list[FloatArray]:

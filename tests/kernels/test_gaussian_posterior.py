@@ -1,0 +1,115 @@
+"""Gaussian posteriors of features in kernels are those of the array formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ribp.kernels import gaussian_posterior as kernel
+
+FEATURES, DIMS = 4, 3
+each_layout = pytest.mark.parametrize("groups", [1, DIMS])
+
+
+class Case:
+    def __init__(self, groups):
+        rng = np.random.default_rng(0)
+        z = (rng.random((groups, 9, FEATURES)) < 0.5).astype(float)
+        self.pairs = z.transpose(0, 2, 1) @ z
+        self.products = rng.normal(size=(FEATURES, DIMS))
+        self.squares = 30.0 + rng.random(DIMS)
+        self.number = np.array([9.0, 8.0, 7.0])
+        self.deviations, self.noise = 0.5 + rng.random(FEATURES), 0.5 + rng.random(DIMS)
+        self.normals = rng.normal(size=(FEATURES, DIMS))
+        self.of_column = [self.pairs[d if groups > 1 else 0] for d in range(DIMS)]
+        self.roots = [
+            np.linalg.cholesky(one + np.diag(self.deviations**-2)) for one in self.of_column
+        ]
+        self.scaled = (self.products / self.noise).T
+
+    @property
+    def posterior(self):
+        return self.pairs, self.products, self.deviations, self.noise
+
+
+@each_layout
+def test_roots_and_halves(groups):
+    case = Case(groups)
+    root, half, log_det = kernel.posterior(*case.posterior)
+    np.testing.assert_allclose(root, case.roots[: len(root)], rtol=1e-12)
+    expected = [np.linalg.solve(r, x) for r, x in zip(case.roots, case.scaled, strict=True)]
+    np.testing.assert_allclose(half, np.transpose(expected), rtol=1e-10)
+    assert log_det == pytest.approx(sum(np.log(np.diag(r)).sum() for r in case.roots))
+
+
+@each_layout
+def test_draws(groups):
+    case = Case(groups)
+    found = kernel.draw_features(*case.posterior, case.normals)
+    expected = [
+        s * np.linalg.solve(r.T, np.linalg.solve(r, x) + xi)
+        for s, r, x, xi in zip(case.noise, case.roots, case.scaled, case.normals.T, strict=True)
+    ]
+    np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-10)
+
+
+@each_layout
+def test_marginal(groups):
+    case = Case(groups)
+    expected = 0.0
+    for d, (root, x) in enumerate(zip(case.roots, case.scaled, strict=True)):
+        half = np.linalg.solve(root, x)
+        left = case.squares[d] / case.noise[d] ** 2 - half @ half
+        expected -= 0.5 * left + np.log(np.diag(root) * case.deviations).sum()
+        expected -= case.number[d] * (math.log(case.noise[d]) + 0.5 * math.log(2 * math.pi))
+    given = case.pairs, case.products, case.squares, case.number, case.deviations, case.noise
+    assert kernel.log_marginal(*given) == pytest.approx(expected, rel=1e-12)
+
+
+@each_layout
+def test_sums_for_scales(groups):
+    case = Case(groups)
+    widths = np.array([1.0, 1.0, 1.0, 10.0])
+    features = case.normals
+    left, sizes = kernel.scale_sums(case.pairs, case.products, case.squares, features, widths)
+    expected = case.squares.copy()
+    for d, a in enumerate(features.T):
+        expected[d] += a @ case.of_column[d] @ a - 2 * a @ case.products[:, d]
+    np.testing.assert_allclose(left, np.maximum(expected, 0.0), rtol=1e-10)
+    np.testing.assert_allclose(sizes, ((features / widths[:, None]) ** 2).sum(axis=0), rtol=1e-12)
+    none, _ = kernel.scale_sums(
+        case.pairs, 1e3 + case.products, 0 * sizes, 0 * features + 1, widths
+    )
+    np.testing.assert_array_equal(none, 0.0)
+
+
+@each_layout
+def test_what_is_not_positive_definite_is_not_a_number(groups):
+    case = Case(groups)
+    case.pairs[-1, 2, 2] = -50.0
+    assert math.isnan(kernel.posterior(*case.posterior)[2])
+    assert np.isnan(kernel.draw_features(*case.posterior, case.normals)).all()
+    given = case.squares, case.number, case.deviations, case.noise
+    assert math.isnan(kernel.log_marginal(case.pairs, case.products, *given))
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_sums_over_rows(background):
+    rng = np.random.default_rng(1)
+    rows = (rng.random((7, 5)) < 0.4).astype(np.int8)
+    rows[:, 2] = 0
+    values = rng.normal(size=(7, DIMS))
+    used, z, pairs, products, squares = kernel.data_sums(values, rows, background)
+    np.testing.assert_array_equal(used, rows.any(axis=0))
+    expected = np.hstack([rows[:, used], np.ones((7, int(background)), np.int8)])
+    np.testing.assert_array_equal(z, expected)
+    np.testing.assert_allclose(pairs, [expected.T @ expected])
+    np.testing.assert_allclose(products, expected.T @ values, atol=1e-14)
+    np.testing.assert_allclose(squares, (values**2).sum(axis=0))
+
+
+def test_inverse_gamma():
+    scales = np.array([0.3, 1.0, 7.0])
+    expected = stats.invgamma.logpdf(scales**2, 2, scale=0.8 / 2) + np.log(2 * scales**2)
+    assert kernel.log_inverse_gamma(scales, 0.8) == pytest.approx(expected.sum(), rel=1e-12)
