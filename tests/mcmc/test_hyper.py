@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ribp.kernels import weight_slices
 from ribp.mcmc import hyper
 from ribp.restricted_bernoulli import sample_sets
+from ribp.rng import kernel_seed
 from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.weights import WEIGHT_PRIORS
-from tests.helpers.marks import every_prior
+from tests.helpers.marks import compiled_prior, every_prior
 
 FEATURES = 5
 
@@ -71,6 +73,33 @@ def test_mass_keeps_its_law(name):
 @pytest.mark.parametrize("step", [mass_step, concentration_step, ratio_step])
 def test_both_keep_their_law(name, step):
     assert holds(updated(name, step), replicates(700, 5000))
+
+
+def compiled_step(move):
+    """Return the step of a kernel, for priors that kernels know."""
+
+    def step(rng, state, data):
+        prior, theta = state[0], state[1].copy()
+        sums, histogram = (np.array(x, np.float64) for x in data)
+        mass, c = weight_slices.slice_step(
+            kernel_seed(rng), np.zeros(1, np.int64), move, theta, sums, histogram,
+            prior.compiled, prior.mass, prior.concentration,
+        )  # fmt: skip
+        return replace(prior, mass=mass, concentration=c), theta
+
+    return step
+
+
+@compiled_prior
+@pytest.mark.parametrize("move", ["MASS", "CONCENTRATION", "RATIO"])
+def test_compiled_steps_keep_their_law(name, move):
+    step = compiled_step(getattr(weight_slices, move))
+    nothing = np.zeros(FEATURES), np.zeros(1)
+
+    def prior_step(rng, prior, log_odds):
+        return step(rng, (prior, log_odds), nothing)[0]
+
+    assert holds(updated(name, prior_step), replicates(700, 5000))
 
 
 def no_jacobian(rng, prior, log_odds):
@@ -144,11 +173,15 @@ def test_only_what_the_model_learns_changes(mass, concentration):
 # Mass together with weights that rows say nothing of
 
 
-def with_rows(name, n_rows=3):
-    """Return a sampler of ((prior, log-odds), (sizes, histogram)) of rows with one or two ones."""
+def with_rows(name, n_rows=3, concentration=1.0):
+    """Return a sampler of ((prior, log-odds), (sizes, histogram)) of rows with one or two ones.
+
+    The concentration is drawn too if it is None.
+    """
 
     def draw(rng):
-        prior = WEIGHT_PRIORS[name](draw_mass(rng), 1.0, FEATURES)
+        c = concentration or rng.standard_gamma(2.0) / 2.0
+        prior = WEIGHT_PRIORS[name](draw_mass(rng), c, FEATURES)
         theta = prior.sample(rng, FEATURES)
         ones = rng.integers(1, 3, n_rows)
         rows = np.zeros((n_rows, FEATURES), int)
@@ -194,12 +227,13 @@ def without_the_rows(rng, state, data):
 def spare_statistics(state, _):
     prior, theta = state
     a = math.log(prior.mass)
-    return [prior.mass, a, a**2, np.tanh(theta).sum(), np.tanh(theta / 9.0).sum(), theta.max()]
+    seen = [np.tanh(theta).sum(), np.tanh(theta / 9.0).sum(), theta.max()]
+    return [prior.mass, a, a**2, *seen, prior.concentration]
 
 
-def moved_with_spare(name, step):
+def moved_with_spare(name, step, concentration=1.0):
     """Return a check that a step keeps the law of mass and weights, with rows present."""
-    draw = with_rows(name)
+    draw = with_rows(name, concentration=concentration)
     return lambda n, seed: one_step_p_values(
         draw, step, spare_statistics, n_replicates=n, n_updates=2, seed=seed
     )
@@ -208,6 +242,34 @@ def moved_with_spare(name, step):
 @every_prior
 def test_mass_with_spare_features_keeps_its_law(name):
     assert holds(moved_with_spare(name, spare_step), replicates(800, 5000))
+
+
+@compiled_prior
+def test_the_compiled_step_with_spare_features_keeps_its_law(name):
+    step = compiled_step(weight_slices.SPARE)
+    assert holds(moved_with_spare(name, step), replicates(800, 5000))
+
+
+def whole_update(rng, state, data):
+    prior, theta = state
+    model = SimpleNamespace(mass=None, concentration=None, weight_prior=lambda *_: prior)
+    found = hyper.update(rng, model, prior, theta, *data)
+    return replace(prior, mass=found.mass, concentration=found.concentration), found.log_odds
+
+
+def rows_without_weight(rng, state, data):
+    """Leave out what rows say, but not which features they have."""
+    return whole_update(rng, state, tuple(1e-9 * x for x in data))
+
+
+@every_prior
+def test_an_update_keeps_the_law_of_everything(name):
+    assert holds(moved_with_spare(name, whole_update, None), replicates(800, 5000))
+
+
+@compiled_prior
+def test_an_update_that_forgets_rows_is_caught(name):
+    assert is_caught(moved_with_spare(name, rows_without_weight), 1200)
 
 
 @pytest.mark.parametrize("wrong", [without_the_mean, without_the_rows])

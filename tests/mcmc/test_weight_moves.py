@@ -12,7 +12,7 @@ from ribp.mcmc import weight_moves
 from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import holds, is_caught, replicates
 from ribp.weights import WEIGHT_PRIORS, WeakLimitPrior
-from tests.helpers.marks import every_prior
+from tests.helpers.marks import compiled_prior, every_prior
 
 pytestmark = pytest.mark.jit
 
@@ -82,6 +82,12 @@ def updated(name, rows, step=weight_moves.update):
 @pytest.mark.parametrize("rows", ROWS)
 def test_posterior_is_quadrature(name, rows):
     assert holds(updated(name, rows), replicates(600, 5000))
+
+
+@compiled_prior
+@pytest.mark.parametrize("rows", ROWS)
+def test_the_way_in_python_is_right_for_priors_that_kernels_know(name, rows):
+    assert holds(updated(name, rows, weight_moves.update_in_python), replicates(600, 5000))
 
 
 @every_prior
