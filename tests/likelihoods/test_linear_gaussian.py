@@ -165,3 +165,14 @@ def test_the_spread_of_what_does_not_vary():
     far = complete(700.0 + np.arange(10.0).reshape(5, 2) / 10)
     assert LinearGaussian(background=False).spread(far) == pytest.approx(7.0, rel=1e-2)
     assert LinearGaussian(background=True).spread(complete(np.full((5, 2), 1e-16))) == 1.0
+
+
+def test_a_precision_that_is_not_positive_definite_is_an_error():
+    likelihood = LinearGaussian()
+    given = likelihood.draw_prior(np.random.default_rng(0), FEATURES, D)
+    sums = likelihood.data_sums(with_missing(X), ROWS)
+    wrong = sums._replace(pairs=-sums.pairs)
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        likelihood.draw(np.random.default_rng(0), given, wrong)
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        likelihood.log_weight(given, wrong)

@@ -96,7 +96,7 @@ def posterior(pairs, products, deviations, noise):
 
 @jit
 def log_marginal(pairs, products, squares, number, deviations, noise):
-    """Return log p(X | Z, scales), the features integrated out; NaN if there is no L.
+    """Return log p(X | Z, scales), the features integrated out, and `posterior`'s log det.
 
     The sum over columns of -N/2 log(2 pi s^2) - log det(L diag(deviations))
     - (|x|^2/s^2 - |L^{-1} Z'x/s|^2)/2, all over the N rows where the column was observed.
@@ -111,20 +111,17 @@ def log_marginal(pairs, products, squares, number, deviations, noise):
     for t in range(dims):
         variance = noise[t] * noise[t]
         value -= 0.5 * (number[t] * math.log(2.0 * math.pi * variance) + squares[t] / variance)
-    return value
+    return value, log_det
 
 
 @jit
 def draw_features(pairs, products, deviations, noise, normals):
-    """Return A = s L'^{-1} (L^{-1} Z'X/s + xi), shape (features, dims); NaN if there is no L.
+    """Return A = s L'^{-1} (L^{-1} Z'X/s + xi), shape (features, dims), and `posterior`'s log det.
 
     ``noise * np.linalg.solve(root.T, half + normals)``, a column with its own L.
     """
     features, dims = products.shape
     root, draw, log_det = posterior(pairs, products, deviations, noise)
-    if math.isnan(log_det):
-        draw[:] = math.nan
-        return draw
     draw += normals
     for g in range(root.shape[0]):
         first, last = columns_of(g, root.shape[0], dims)
@@ -136,8 +133,7 @@ def draw_features(pairs, products, deviations, noise, normals):
             inverse = 1.0 / root[g, i, i]
             for t in range(first, last):
                 draw[i, t] *= inverse
-    draw *= noise
-    return draw
+    return draw * noise, log_det
 
 
 @jit

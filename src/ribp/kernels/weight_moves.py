@@ -228,9 +228,7 @@ def refresh_rare(seed, place, theta, rare, sums, histogram, kind, mass, concentr
     accepted = 0.0
     for at in range(n_blocks):
         block = members[at * number // n_blocks : (at + 1) * number // n_blocks]
-        accepted += refresh(
-            seed, place, theta, block, sums, histogram, kind, mass, concentration
-        )  # fmt: skip
+        accepted += refresh(seed, place, theta, block, sums, histogram, kind, mass, concentration)
     return accepted / n_blocks
 
 
@@ -249,8 +247,6 @@ def update_weights(seed, theta, sums, histogram, kind, mass, concentration):
         accepted += trajectory(
             seed, place, theta, root, v, left, sums, histogram, kind, mass, concentration
         )
-    refreshed = refresh_rare(
-        seed, place, theta, rare, sums, histogram, kind, mass, concentration
-    )  # fmt: skip
+    refreshed = refresh_rare(seed, place, theta, rare, sums, histogram, kind, mass, concentration)
     slice_step(seed, place, SHIFT, theta, sums, histogram, kind, mass, concentration)
     return accepted / TRAJECTORIES, refreshed

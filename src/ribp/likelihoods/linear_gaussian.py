@@ -232,12 +232,11 @@ class LinearGaussian(GaussianSettings):
         """
         deviations = self.deviations(len(given.products), parameters)
         normals = rng.standard_normal(given.products.shape)
-        features: FloatArray = kernel.draw_features(
+        features, log_det = kernel.draw_features(
             given.pairs, given.products, deviations, parameters.noise_scale, normals
         )
-        if len(features):
-            _check_definite(features[0, 0])
-        return features
+        _check_definite(log_det)
+        return np.asarray(features)
 
     def _draw_scales(
         self,
@@ -313,9 +312,9 @@ class LinearGaussian(GaussianSettings):
 
     def _log_marginal(self, given: Sums, parameters: GaussianParameters) -> float:
         deviations = self.deviations(len(given.products), parameters)
-        value: float = kernel.log_marginal(*given[:4], deviations, parameters.noise_scale)
-        _check_definite(value)
-        return value
+        value, log_det = kernel.log_marginal(*given[:4], deviations, parameters.noise_scale)
+        _check_definite(log_det)
+        return float(value)
 
     def scales_log_prior(self, parameters: GaussianParameters) -> float:
         """Return the log prior density of the logarithms of the scales that are learned."""
@@ -341,7 +340,7 @@ def as_gaussian(likelihood: Likelihood[Any], who: str) -> LinearGaussian:
     return likelihood
 
 
-def _check_definite(value: float) -> None:
+def _check_definite(log_det: float) -> None:
     """Raise an error if a kernel found no root of a matrix, and said so by a NaN."""
-    if math.isnan(value):
+    if math.isnan(log_det):
         raise np.linalg.LinAlgError("the precision of the features is not positive definite")
