@@ -122,6 +122,8 @@ def draw_features(pairs, products, deviations, noise, normals):
     """
     features, dims = products.shape
     root, draw, log_det = posterior(pairs, products, deviations, noise)
+    if math.isnan(log_det):
+        return draw, log_det
     draw += normals
     for g in range(root.shape[0]):
         first, last = columns_of(g, root.shape[0], dims)
