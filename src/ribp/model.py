@@ -18,16 +18,16 @@ import numpy as np
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
-from ribp.counts.tables import log_prior, mean_log_probs, prior_log_probs, tallied_log_probs
+from ribp.counts.tables import log_marginal, mean_log_probs, prior_log_probs, tallied_log_probs
 from ribp.errors import InputError
 from ribp.kernels.ones import tally
-from ribp.kernels.weight_density import tallied_log_probability
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import falling, log_esp, sorted_log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
+from ribp.weights.density import row_log_density
 
 
 class State(NamedTuple):
@@ -253,13 +253,15 @@ class Model:
         return self.log_prior(state, self.tally(state.rows)) + given
 
     def log_prior(self, state: State, tally: Tally) -> float:
-        """Return log p(Z, theta, alpha, c, f), alpha and c as densities of their logarithms."""
+        """Return log p(Z, theta, alpha, c), alpha and c as densities of their logarithms.
+
+        Learned count laws are integrated out.
+        """
         self.check_state(state)
-        value: float = tallied_log_probability(
-            np.ascontiguousarray(state.log_odds), *tally[::-1], state.count_log_probs
-        )
-        prior = self.weight_prior(state.mass, state.concentration)
-        value += prior.log_density(state.log_odds) + log_prior(self.counts, state.count_log_probs)
+        theta, histograms = state.log_odds, tally.histograms
+        value = row_log_density(theta, tally.sizes, histograms.sum(axis=0))
+        value += log_marginal(self.counts, histograms, state.count_log_probs)
+        value += self.weight_prior(state.mass, state.concentration).log_density(theta)
         if self.mass is None:
             value += hyper_prior.log_mass_density(state.mass)
         if self.concentration is None:

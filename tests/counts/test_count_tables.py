@@ -1,14 +1,14 @@
 """Learned count laws: conjugate draws, in logarithms, that find the table behind the rows."""
 
+import math
 from functools import partial
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import logsumexp
 
 from ribp import counts
-from ribp.counts.tables import draw_log_probs, log_prior, mean_log_probs, prior_log_probs
+from ribp.counts.tables import draw_log_probs, log_marginal, mean_log_probs, prior_log_probs
 from ribp.errors import InputError
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.count_law_cases import dirichlet_p_values
@@ -26,7 +26,9 @@ def test_known_laws_stay_what_they_are():
     exact = [law.restricted_log_probs(0, 5) for law in laws.laws]
     np.testing.assert_array_equal(draw_log_probs(rng, laws, np.array([2, 1, 5]), 5), exact)
     np.testing.assert_array_equal(prior_log_probs(rng, laws, 5), exact)
-    assert log_prior(laws, np.array(exact)) == 0.0
+    histograms = np.array([[0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 0, 0]])
+    expected = exact[0][2] + exact[0][5] + exact[1][1]
+    assert log_marginal(laws, histograms, np.array(exact)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("n_features", [4, 6, 3])
@@ -86,20 +88,26 @@ def test_impossible_rows_and_laws_are_errors():
         prior_log_probs(rng, one_law([0.0, 0.0, 0.0, 1.0], 1), 2)
 
 
-def test_density_is_dirichlet_on_what_is_possible():
+def test_counts_with_learned_tables_integrated_out():
+    """One row after another: P(k) = (b_k + rows that have k)/(sum b + rows so far)."""
+    other = counts.learned([0.0, 3.0, 1.0])
     laws = counts.by_group(
-        {"a": counts.learned(BASE), "b": counts.uniform(0, 3), "c": counts.learned([0.0, 3.0])},
-        list("abc"),
+        {"a": counts.learned(BASE), "b": counts.uniform(0, 3), "c": other}, list("aaabccaa")
     )
-    log_f = prior_log_probs(np.random.default_rng(0), laws, 3)
-    on = [0, 2, 3]  # the count 4 is impossible with three features, and 1 has no base
-    expected = stats.dirichlet(np.array(BASE)[on]).logpdf(np.exp(log_f[0, on]))
-    assert log_prior(laws, log_f) == pytest.approx(expected)
-    other = counts.by_group(
-        {"a": counts.learned([2.0 * b for b in BASE]), "b": counts.uniform(0, 3),
-         "c": counts.learned([0.0, 3.0])}, list("abc"),
-    )  # fmt: skip
-    assert log_prior(other, log_f) != pytest.approx(expected)
+    ones = np.array([0, 3, 3, 2, 1, 2, 0, 2])
+    bases = {0: np.array(BASE[:4]), 2: np.array([0.0, 3.0, 1.0, 0.0])}  # four is not possible
+    histograms, expected = np.zeros((3, 4), np.int64), 0.0
+    for law, k in zip(laws.law_of_row, ones, strict=True):
+        if law == 1:
+            expected += math.log(0.25)
+        else:
+            weights = bases[law] + histograms[law]
+            expected += math.log(weights[k] / weights.sum())
+        histograms[law, k] += 1
+    tables = prior_log_probs(np.random.default_rng(0), laws, 3)
+    assert log_marginal(laws, histograms, tables) == pytest.approx(expected)
+    histograms[0, 1] += 1  # has no base
+    assert log_marginal(laws, histograms, tables) == -math.inf
 
 
 TRUTH = np.array([0.1, 0.4, 0.0, 0.3, 0.2])

@@ -95,14 +95,3 @@ def test_orders():
         kernel.sort_falling(theta, order)
         assert sorted(order) == [0, 1, 2]
         np.testing.assert_array_equal(theta[order], np.sort(theta)[::-1])
-
-
-def test_rows_of_several_laws():
-    log_f = np.log([[0.5, 0.5, 1e-300, 1e-300], [0.1, 0.2, 0.3, 0.4]])
-    log_f[0, 2:] = -math.inf
-    sums, histograms = np.array([4, 1, 0]), np.array([[2, 3, 0, 0], [0, 0, 1, 0]])
-    theta = THETA[[0, 2, 3]]
-    expected = sums @ theta + 2 * log_f[0, 0] + 3 * log_f[0, 1] + log_f[1, 2]
-    expected -= histograms.sum(axis=0) @ ribp.log_esp(theta)
-    found = kernel.tallied_log_probability(theta, sums, histograms, log_f)
-    assert found == pytest.approx(expected, rel=1e-12)

@@ -67,14 +67,32 @@ def mean_log_probs(
     return tables
 
 
-def log_prior(counts: RowCounts, log_probs: FloatArray) -> float:
-    """Return the log density of the learned tables, on the simplex of their possible counts."""
-    value = 0.0
-    for law, log_f in zip(counts.laws, log_probs, strict=True):
-        if isinstance(law, Learned):
-            base = _base(law, log_f.size)
-            on = base > 0
-            value += _log_constant(law, log_f.size) + float((base[on] - 1.0) @ log_f[on])
+def log_marginal(counts: RowCounts, histograms: IntArray, log_probs: FloatArray) -> float:
+    """Return log p(counts of all rows), learned tables integrated out.
+
+    A known law gives sum_k N_k log f(k), a learned one, b_k its base,
+
+        log [Gamma(sum b) / Gamma(sum b + N)] + sum_k log [Gamma(b_k + N_k) / Gamma(b_k)].
+
+    The density of a drawn table would vary by many nats, since most of its entries are tiny.
+
+    Parameters
+    ----------
+    counts
+        The law of every row.
+    histograms
+        How many rows of each law have each count, shape (laws, n_features + 1).
+    log_probs
+        log f of each law, of which only known ones are looked at, of the same shape.
+    """
+    is_learned = np.array([isinstance(law, Learned) for law in counts.laws], np.bool_)
+    some = (histograms > 0) & ~is_learned[:, None]
+    value = float(histograms[some] @ log_probs[some])
+    for at in np.flatnonzero(is_learned):
+        base, histogram = _base(counts.laws[at], histograms.shape[1]), histograms[at]
+        on = histogram > 0
+        value += float(gammaln(base.sum()) - gammaln(base.sum() + histogram.sum()))
+        value += float((gammaln(base[on] + histogram[on]) - gammaln(base[on])).sum())
     return value
 
 
@@ -108,13 +126,6 @@ def _base(law: Learned, size: int) -> FloatArray:
     base = np.where(base > 0, np.maximum(base, _LEAST_BASE), 0.0)
     base.flags.writeable = False
     return base
-
-
-@lru_cache
-def _log_constant(law: Learned, size: int) -> float:
-    """Return the logarithm of what normalises the Dirichlet density."""
-    base = _base(law, size)
-    return float(gammaln(base.sum()) - gammaln(base[base > 0]).sum())
 
 
 def _log_dirichlet(rng: np.random.Generator, shape: FloatArray) -> FloatArray:

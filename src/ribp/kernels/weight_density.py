@@ -140,21 +140,6 @@ def row_gradient(theta, order, sums, histogram):
 
 
 @jit
-def tallied_log_probability(theta, sums, histograms, log_f):
-    """Return log p(Z | theta, f) of rows with column sums m, whose laws have these counts.
-
-    ``sums @ theta + (histograms * (log_f - log_esp(theta))).sum()``, where there are rows.
-    """
-    histogram, value = np.zeros(histograms.shape[1]), 0.0
-    for law in range(histograms.shape[0]):
-        for k in range(histograms.shape[1]):
-            if histograms[law, k] > 0:
-                histogram[k] += histograms[law, k]
-                value += histograms[law, k] * log_f[law, k]
-    return value + row_log_density(theta, sums, histogram)
-
-
-@jit
 def log_density(theta, sums, histogram, kind, mass, concentration):
     """Return the log density of theta given rows: what rows say plus log p(theta)."""
     total, total_held = prior_sums(kind, theta)
