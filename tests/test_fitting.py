@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_ctrl_c_before_the_first_draw(tmp_path):
     presses = [1]
 
     def at_once(event):
-        if presses:
+        if presses and event.phase != "search":
             presses.pop()
             signal.raise_signal(signal.SIGINT)
             time.sleep(1.0)  # the main thread looks up five times a second
@@ -118,6 +119,25 @@ def test_ctrl_c_before_the_first_draw(tmp_path):
     with pytest.raises(KeyboardInterrupt, match="resumed"):
         fit(MODEL, complete(X), checkpoint=run, **{**SHORT, "progress": at_once})
     assert same(resume(run, complete(X), progress=False), fit(MODEL, complete(X), **SHORT))
+
+
+@whatever_is_found
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_during_the_search(tmp_path, n_jobs):
+    """Nothing is lost, since nothing was begun: the same folder can be used again."""
+    presses = [1]
+
+    def at_once(event):
+        assert event.phase == "search"
+        if presses:
+            presses.pop()
+            signal.raise_signal(signal.SIGINT)
+
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt, match="before the first draw"):
+        fit(MODEL, complete(X), checkpoint=run, **{**SHORT, "progress": at_once, "n_jobs": n_jobs})
+    assert not [one for one in threading.enumerate() if one.name.startswith("ribp-search")]
+    assert same(fit(MODEL, complete(X), checkpoint=run, **SHORT), fit(MODEL, complete(X), **SHORT))
 
 
 @whatever_is_found

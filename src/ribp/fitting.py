@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -15,15 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ribp import checks
-from ribp.background_choice import (
-    BackgroundChoice,
-    asked_for,
-    choose_background,
-    with_background,
-)
 from ribp.errors import FitWarning, InputError, Notice, StorageError
 from ribp.likelihoods.data import Data
-from ribp.mcmc import gibbs, gibbs_rows
 from ribp.model import Model
 from ribp.results import Result
 from ribp.results.settings import MOST_CHAINS, MOST_SWEEPS, AnyModel, checked, describe
@@ -38,16 +31,16 @@ from ribp.running.estimate import estimate, thinning
 from ribp.running.progress import Event, Progress, ProgressOption
 from ribp.running.progress import progress as progress_shown
 from ribp.running.run import Ended, run_chains
-from ribp.running.samplers import ROW_METHODS, sampler
-from ribp.search import capacity
-from ribp.search.starts import Tick, searched_rows
-from ribp.threads import n_cores, one_blas_thread
+from ribp.running.samplers import sampler, searches
+from ribp.search.background import BackgroundChoice, asked_for, with_background
+from ribp.search.pool import Pool, Reached, Search, Start, searched_rows, settle
+from ribp.threads import n_cores
 
 Names = Sequence[Any] | None
 
 _LONG = 10.0  # seconds from which on an estimate is worth a line
 _PLANNED = ("n_chains", "n_warmup", "n_draws", "thin")
-_PILOT, _CHOICE = 2**31, 2**31 + 1  # keys of their randomness, apart from those of chains
+_SEARCHED = 2**31 + 1  # key of which rows are searched, apart from those of chains and starts
 
 
 def fit(
@@ -162,31 +155,50 @@ def run(
     if folder:
         folder.check_free()
     with progress_shown(progress, prepared.plan.n_chains) as shown:
-        job = _Job(_settled(prepared, shown), cores)
+        prepared, pool = _settled(prepared, cores, shown)
+        job = _Job(prepared, pool, cores)
         if folder:
             job.write_settings(folder)
         if shown.is_shown:
             job.announce(shown)
         chains = new_chains(job.plan)
         ended = run_chains(
-            job.sampler, job.store, job.plan, chains, n_jobs=job.at_once, progress=shown,
-            checkpoint=folder,
+            job.sampler, job.store, job.plan, chains, job.pool, n_jobs=job.at_once,
+            progress=shown, checkpoint=folder,
         )  # fmt: skip
     return job.result(chains, ended, folder)
 
 
-def _settled(prepared: Prepared, shown: Progress) -> Prepared:
-    """Return a fit with its background, its number of features and its thinning decided."""
+def _settled(prepared: Prepared, cores: int, shown: Progress) -> tuple[Prepared, Pool]:
+    """Return a fit with background, number of features and thinning decided, and its starts."""
     model, store, method, plan, about = prepared[:5]
-    if prepared.choose:
-        choice = _choice(model, store, plan, shown)
-        model, about = with_background(model, choice.on), about._replace(choice=choice)
+    rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_SEARCHED,)))
+    some = searched_rows(rng, store.shape[0])
+    search = Search(
+        model.on_rows(some) if isinstance(model, Model) else model,
+        store.take(some),
+        some,
+        plan.seed,
+        plan.n_chains if searches(method) else 0,
+        prepared.grow,
+        prepared.choose,
+    )
+
+    def tick(done: int, total: int) -> None:
+        shown(Event(0, "search", done, total, 0.0, 0, float("nan")))
+
+    try:
+        found = settle(search, cores, tick)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_NOTHING) from None
+    model = with_background(model, found.choice.on)
+    if prepared.grow:
+        model = replace(model, n_features=found.model.n_features)
     store.use_units(model.likelihood)
-    if prepared.grow and isinstance(model, Model):
-        model = _with_room(model, store, method, plan, shown)
     if prepared.auto_thin:
         plan = replace(plan, thin=thinning(plan, model, store))
-    return prepared._replace(model=model, plan=plan, about=about)
+    about = about._replace(choice=found.choice)
+    return prepared._replace(model=model, plan=plan, about=about), found.pool
 
 
 def resume(
@@ -213,7 +225,7 @@ def resume(
     cores, folder = _cores(n_jobs), Checkpoint(checkpoint)
     prepared = _read_prepared(folder, _as_store(data), n_draws)
     prepared.store.use_units(prepared.model.likelihood)
-    job = _Job(prepared, cores)
+    job = _Job(prepared, _read_pool(folder, folder.settings()["settings"]), cores)
     if n_draws is not None:
         job.write_settings(folder)
     chains = new_chains(job.plan)
@@ -221,8 +233,8 @@ def resume(
         folder.read(chain, job.sampler)
     with progress_shown(progress, job.plan.n_chains) as shown:
         ended = run_chains(
-            job.sampler, job.store, job.plan, chains, n_jobs=job.at_once, progress=shown,
-            checkpoint=folder,
+            job.sampler, job.store, job.plan, chains, job.pool, n_jobs=job.at_once,
+            progress=shown, checkpoint=folder,
         )  # fmt: skip
     return job.result(chains, ended, folder)
 
@@ -280,16 +292,32 @@ def _read_prepared(folder: Checkpoint, store: RowStore, n_draws: int | None) -> 
     return stored._replace(plan=replace(plan, n_draws=more))
 
 
+def _pool_arrays(pool: Pool) -> dict[str, Any]:
+    """Return the starts of chains as arrays, for a run that is killed before they begin."""
+    if not pool.starts:
+        return {}
+    return {"starts": np.stack([one.rows for one in pool.starts]), "searched": pool.starts[0].some}
+
+
+def _read_pool(folder: Checkpoint, settings: Mapping[str, Any]) -> Pool:
+    """Return the starts that a checkpoint keeps."""
+    arrays = folder.arrays()
+    starts = tuple(Start(rows, arrays["searched"]) for rows in arrays.get("starts", ()))
+    return Pool(starts, Reached(settings["n_starts"], settings["n_best"]))
+
+
 class _Job:
     """A fit whose chains can run, and its settings as they are stored."""
 
-    def __init__(self, prepared: Prepared, cores: int) -> None:
+    def __init__(self, prepared: Prepared, pool: Pool, cores: int) -> None:
+        self.pool = pool
         model, self.store, self.method, self.plan, self.about = prepared[:5]
         self.sampler = sampler(self.method, model)
         self.at_once = self.store.share(cores, self.plan.n_chains)
         self.likelihood = model.likelihood
         described = describe(model, self.method, self.store.shape, self.about.choice)
         self.settings = described | asdict(self.plan)
+        self.settings |= pool.reached._asdict()
         self.law_of_row = model.counts.law_of_row if isinstance(model, Model) else None
 
     def write_settings(self, folder: Checkpoint) -> None:
@@ -303,7 +331,7 @@ class _Job:
             folder.write_settings(known)
         else:
             arrays = {} if self.law_of_row is None else {"law_of_row": self.law_of_row}
-            folder.create(known, **arrays)
+            folder.create(known, **arrays, **_pool_arrays(self.pool))
 
     def _offsets(self) -> list[Notice]:
         """Return a notice if columns are far from zero and there is no background."""
@@ -341,43 +369,6 @@ class _Job:
 
 _NOTHING = "stopped before the first draw"
 _RESUME = "; the run can be resumed from its checkpoint"
-
-
-def _choice(model: AnyModel, store: RowStore, plan: Plan, shown: Progress) -> BackgroundChoice:
-    """Return whether the model needs a background, found on some rows if there are many."""
-    rng = _pilot(plan, _CHOICE)
-    some = searched_rows(rng, store.shape[0])
-    model = model.on_rows(some) if isinstance(model, Model) else model
-    with one_blas_thread():
-        return choose_background(rng, model, store.take(some), _searching(shown))
-
-
-def _with_room(model: Model, store: RowStore, method: str, plan: Plan, shown: Progress) -> Model:
-    """Return the model with as many features as a short chain needs, on some rows if many."""
-    rng = _pilot(plan)
-    if method in ROW_METHODS:
-        some = searched_rows(rng, store.shape[0])
-        part, here = model.on_rows(some), store.take(some)
-    else:
-        part, here = model, store.in_memory(method)
-    update = gibbs_rows.update_in_memory if method == "gibbs-rows" else gibbs.update
-    with one_blas_thread():
-        grown = capacity.with_room(rng, part, here, update, _searching(shown))
-    return replace(model, n_features=grown.n_features)
-
-
-def _pilot(plan: Plan, key: int = _PILOT) -> np.random.Generator:
-    """Return the randomness of what comes before all chains."""
-    return np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(key,)))
-
-
-def _searching(shown: Progress) -> Tick:
-    """Return what a search before all chains tells of its progress."""
-
-    def tick(done: int, total: int) -> None:
-        shown(Event(0, "search", done, total, 0.0, 0, float("nan")))
-
-    return tick
 
 
 def _planned(

@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+T = TypeVar("T")
+P = ParamSpec("P")
 _own = threading.local()
 
 
@@ -32,11 +36,40 @@ def one_blas_thread() -> Any:
     return _libraries().limit(limits=1, user_api="blas")
 
 
+def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a function during which linear algebra stays on one thread."""
+
+    @wraps(function)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
+        with one_blas_thread():
+            return function(*args, **kwargs)
+
+    return limited
+
+
 def n_cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def in_threads(works: Sequence[Callable[[], T]], n_threads: int, stop: threading.Event) -> list[T]:
+    """Return what each work returns, in their order.
+
+    An error, or Ctrl-C, sets `stop`, for works that look at it, and is raised when all have ended.
+    """
+    if n_threads == 1 or len(works) < 2:
+        return [work() for work in works]
+    with ThreadPoolExecutor(n_threads, "ribp-search") as pool:
+        futures = [pool.submit(work) for work in works]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
 
 
 def memory() -> int:

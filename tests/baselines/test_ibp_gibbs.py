@@ -17,6 +17,7 @@ from ribp.likelihoods.data import complete, with_missing
 from ribp.rng import kernel_seed
 from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
+from ribp.testing.recovery import f1
 
 N = 3
 X = np.random.default_rng(2).normal(0, 1.3, (N, 2))
@@ -72,7 +73,7 @@ def test_rows_have_the_enumerated_posterior(values, background):
         """Four sweeps after a draw of the posterior: independent draws, which have it still."""
         rng, seen = np.random.default_rng(seed), Counter()
         model = ibp_gibbs.BuffetModel(N, likelihood, mass, c)
-        first = ibp_gibbs.start(rng, model, data)
+        first = ibp_gibbs.best_start(rng, model, data, 1)
         for at in rng.choice(len(keys), n, p=probs / probs.sum()):
             rows = np.array(keys[at], np.int8).reshape(-1, N).T.copy()
             drawn = likelihood.update(rng, data, rows, first.parameters)
@@ -207,13 +208,13 @@ def test_a_short_sweep_without_the_compiler():
     model = ibp_gibbs.BuffetModel(N, FIXED, 3.0, 1.0)
     for values in (3 * X, 3 * HOLES):
         data = with_missing(values)
-        state = ibp_gibbs.start(rng, model, data)
+        state = ibp_gibbs.best_start(rng, model, data, 1)
         for _ in range(12):
             state = ibp_gibbs.update(rng, np.uint64(1), state, model, data)
             assert state.rows.any(axis=0).all()
     assert math.isfinite(model.log_joint(state, data))
     nothing = ibp_gibbs.BuffetModel(N, FIXED, 1e-9)
-    state = ibp_gibbs.start(rng, nothing, complete(0 * X))
+    state = ibp_gibbs.best_start(rng, nothing, complete(0 * X), 1)
     state = ibp_gibbs.update(rng, np.uint64(1), state, nothing, complete(0 * X))
     assert state.rows.shape == (N, 0)
 
@@ -225,9 +226,20 @@ def test_the_best_of_several_starts_explains_the_data():
     data = complete(truth @ rng.normal(0, 2, (4, 15)) + 0.3 * rng.normal(size=(150, 15)))
     model = ibp_gibbs.BuffetModel(150, LinearGaussian())
     state = ibp_gibbs.best_start(rng, model, data, 3)
+    assert state.rows.any(axis=0).all()
+    assert f1(state.rows, truth) > 0.99
     assert state.parameters.noise_scale.mean() == pytest.approx(0.3, rel=0.1)
-    others = [model.log_joint(ibp_gibbs.start(rng, model, data), data) for _ in range(12)]
-    assert model.log_joint(state, data) > np.mean(others)
+    assert state.log_odds.shape == (state.rows.shape[1],)
+
+
+@pytest.mark.jit
+def test_a_start_has_room_for_all_features():
+    """A search begins with room for sixteen."""
+    rng = np.random.default_rng(0)
+    truth = np.eye(20, dtype=np.int8)[np.repeat(np.arange(20), 8)]
+    data = complete(truth @ rng.normal(0, 4, (20, 12)) + 0.3 * rng.normal(size=(160, 12)))
+    state = ibp_gibbs.best_start(rng, ibp_gibbs.BuffetModel(160, LinearGaussian()), data, 1)
+    assert f1(state.rows, truth) > 0.95
 
 
 @pytest.mark.jit
@@ -235,7 +247,7 @@ def test_same_seed_same_chain():
     def chain():
         rng, model = np.random.default_rng(3), ibp_gibbs.BuffetModel(N, FIXED, 0.6, 1.4)
         data, seen = with_missing(HOLES), []
-        state = ibp_gibbs.start(rng, model, data)
+        state = ibp_gibbs.best_start(rng, model, data, 1)
         for _ in range(50):
             state = ibp_gibbs.update(rng, np.uint64(3), state, model, data)
             seen.append(as_columns(state.rows))

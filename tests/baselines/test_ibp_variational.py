@@ -9,12 +9,13 @@ import pytest
 from scipy.special import betaln, digamma, entr, expit, logsumexp
 
 from ribp.baselines import ibp_variational as buffet
-from ribp.baselines import ibp_variational_start
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import complete, with_missing
 from ribp.model import State
+from ribp.running.memory_samplers import BuffetVariational, OnThreads
+from ribp.search import pool
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational.mean_field import all_sums, data_bound
@@ -272,28 +273,27 @@ def barred(rng, n_rows, missing=0.0, offset=0.0):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("background", [False, True])
 def test_start_finds_features_that_are_there(kind, background, monkeypatch):
-    monkeypatch.setattr("ribp.search.starts.SEARCH_ROWS", 60)
-    rng, told = np.random.default_rng(1), []
+    monkeypatch.setattr(pool, "SEARCH_ROWS", 60)
+    rng = np.random.default_rng(1)
     rows, data = barred(rng, 90, 0.02, 5.0 * background)
     model = FiniteBuffetModel(90, 4, LinearGaussian(background=background))
-    state = ibp_variational_start.start(
-        rng, model, data, lambda *done: told.append(done), weights=kind
-    )
+    here = OnThreads(data, 1)
+    begun = BuffetVariational(model, kind).begin(rng, here, pool.best(rng, model, data, 2))
+    state = begun.q
     for _ in range(20):
         state, _ = buffet.update(rng, np.uint64(0), state, model, data)
     found = {tuple(column) for column in (state.nu > 0.5).T}
     for column in (rows > 0).T:  # a background may stand for what rows without a feature show
         assert tuple(column) in found or (background and tuple(~column) in found)
-    assert set(told) == {(done, 5) for done in range(5)}
     assert (state.shapes.size == 0) == (kind == "sample")
 
 
-def test_scales_that_are_fixed_stay_fixed(monkeypatch):
-    monkeypatch.setattr(ibp_variational_start, "_STEPS", 5)
+def test_scales_that_are_fixed_stay_fixed():
     rng = np.random.default_rng(1)
     _, data = barred(rng, 30)
     model = FiniteBuffetModel(30, 3, LinearGaussian(noise_scale=0.3, feature_scale=9.0), 1.0)
-    state = ibp_variational_start.start(rng, model, complete(data.values), n_starts=2)
+    begin = pool.best(rng, model, complete(data.values), 2)
+    state = BuffetVariational(model, "beta").begin(rng, OnThreads(data, 1), begin).q
     np.testing.assert_array_equal(state.parameters.noise_scale, 0.3)
     assert state.parameters.feature_scale == 9.0
     assert state.mass == 1.0

@@ -491,3 +491,24 @@ def test_digest_of_the_evaluation(source, file, half, dims, tmp_path, monkeypatc
     assert found.counts.tolist() == [1] * half + [5] * half
     assert (found.stories[:half, 1:] == -1).all()
     assert found.feature_names == reuters_sets.DIGEST_TOPICS
+
+
+# Chords and images
+
+
+def test_chords_and_images_that_users_have(tmp_path):
+    rng = np.random.default_rng(0)
+    spectra, notes = rng.random((4, 5)).astype(np.float32), np.eye(4, 3, dtype=np.uint8)
+    path = npz(tmp_path / "chords.npz", X=spectra, Z=notes)
+    fails(lambda: data.load_all_chords(path), sha(path), "sha256=None")
+    found = data.load_all_chords(path, sha256=sha(path))
+    np.testing.assert_array_equal(found.spectra, spectra)
+    np.testing.assert_array_equal(found.notes, notes)
+    assert found.notes.dtype == np.int8
+    npz(path, X=spectra, Z=notes[:3])
+    fails(lambda: data.load_all_chords(path, sha256=None), "4 spectra", "notes of 3")
+    npz(path, X=spectra, Z=2 * notes)
+    fails(lambda: data.load_all_chords(path, sha256=None), "has 2 at (0, 0) of 'Z'")
+    path = npz(tmp_path / "cambridge_10k.npz", X=spectra)
+    fails(lambda: data.load_cambridge(path), sha(path), "sha256=None")
+    np.testing.assert_array_equal(data.load_cambridge(path, sha256=None).data, spectra)

@@ -12,7 +12,8 @@ from ribp.rows.local import in_memory
 from ribp.running.chain import Plan, new_chains
 from ribp.running.progress import Progress
 from ribp.running.run import run_chains
-from ribp.running.samplers import sampler
+from ribp.running.samplers import sampler, searches
+from ribp.search.pool import Search, settle
 
 ROWS, DIMS = 30, 6
 LEARNED = counts.by_group(
@@ -68,10 +69,16 @@ def run(name, plan, chains=None, checkpoint=None, n_jobs=2, progress=None):
     method, model, data = case(name)
     chains = new_chains(plan) if chains is None else chains
     ended = run_chains(
-        sampler(method, model), in_memory(data), plan, chains, n_jobs=n_jobs,
-        progress=progress or Progress(plan.n_chains), checkpoint=checkpoint,
+        sampler(method, model), in_memory(data), plan, chains, starts(method, model, data, plan),
+        n_jobs=n_jobs, progress=progress or Progress(plan.n_chains), checkpoint=checkpoint,
     )  # fmt: skip
     return chains, ended
+
+
+def starts(method, model, data, plan):
+    """Return where the chains begin."""
+    n_chains = plan.n_chains if searches(method) else 0
+    return settle(Search(model, data, np.arange(ROWS), plan.seed, n_chains)).pool
 
 
 def read_back(folder, name, plan):

@@ -13,7 +13,8 @@ from ribp.posterior.diagnostics import converged, diagnose
 from ribp.posterior.modes import modes
 from ribp.posterior.predict import decode, held_out_entries, impute
 from ribp.posterior.summary import summary
-from ribp.search.starts import best_start, from_rows
+from ribp.search.following import best_start
+from ribp.search.pool import from_rows
 from tests.helpers.trees import draws, run, shuffled, tree_of
 
 pytestmark = pytest.mark.jit

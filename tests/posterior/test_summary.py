@@ -1,5 +1,7 @@
 """A result at a glance."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -81,6 +83,19 @@ def test_warnings_in_plain_words():
     assert "Chains found 2 different sets of features" in text
     assert "2 of 3 chains" in text
     assert "Chains disagree" in text
+
+
+def test_how_many_starts_were_as_good():
+    model, chains = made_chains(0, truth_of(0), 2, 300)
+    tree = tree_of(chains, model, log_joints(chains))
+    assert "Search: none: chains begin at draws of the prior" in text_of(summary(tree))
+    for n_best, lonely in ((4, False), (1, True)):
+        known = json.loads(tree.attrs["settings"]) | {"n_starts": 6, "n_best": n_best}
+        tree.attrs["settings"] = json.dumps(known)
+        found = summary(tree)
+        assert f"Search: {n_best} of 6 starts reached the best log joint" in text_of(found)
+        assert ("one-best-start" in {one.code for one in found.notes}) == lonely
+        assert (found.verdict.agree.level == "careful") == lonely
 
 
 def test_no_room_to_spare():

@@ -97,7 +97,7 @@ def test_types_and_attributes():
     assert all(kind == np.float64 for name, kind in kinds.items() if name not in whole)
     assert tree["posterior"]["noise_scale"].dims == ("chain", "draw")
     assert tree["posterior"]["count_log_probs"].dims == ("chain", "draw", "law", "count")
-    assert (tree.attrs["schema_version"], tree.attrs["interrupted"]) == (3, 1)
+    assert (tree.attrs["schema_version"], tree.attrs["interrupted"]) == (4, 1)
     assert json.loads(tree.attrs["settings"]) == settings_of(MODELS["shared noise"])
     assert json.loads(tree.attrs["warnings"]) == [{"code": "a", "text": "naïve"}]
     assert set(json.loads(tree.attrs["versions"])) == {

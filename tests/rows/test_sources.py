@@ -17,7 +17,8 @@ from ribp.model import Model
 from ribp.recording import unpack_rows
 from ribp.rows.local import LocalStore, in_memory
 from ribp.rows.source import ArraySource, FileSource, as_source, npy_source
-from ribp.search import sampled_start, starts
+from ribp.running.row_samplers import GibbsRows
+from ribp.search import pool
 from ribp.testing.exact import all_rows
 from tests.helpers.store_cases import features
 
@@ -233,14 +234,15 @@ def test_first_rows_obey_their_laws_and_suit_clear_data():
 
 @pytest.mark.jit
 def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
-    monkeypatch.setattr(starts, "SEARCH_ROWS", 300)
+    monkeypatch.setattr(pool, "SEARCH_ROWS", 300)
     rng = np.random.default_rng(0)
     _, rows = features(3000)
     values = rows @ rng.normal(0, 3, (3, 12)) + 0.3 * rng.normal(size=(3000, 12))
     law = ribp.counts.as_row_counts(rows.sum(axis=1).astype(int), 3000)
     model = Model(law, 4, LinearGaussian())
-    here = in_memory(with_missing(values)).rows(layout(4), law.law_of_row)
-    state = sampled_start.start(rng, model, here, 2)
+    data = with_missing(values)
+    here = in_memory(data).rows(layout(4), law.law_of_row)
+    state = GibbsRows(model).begin(rng, here, pool.best(rng, model, data, 2))
     overlap = rows.T @ unpack_rows(here.packed(), 4) / rows.sum(axis=0)[:, None]
     assert (overlap.max(axis=1) > 0.98).all()
     assert state.number == 0

@@ -12,6 +12,7 @@ from ribp.rows.local import LocalRows, LocalStore
 from ribp.rows.row_tables import FileTable, MemoryTable, SavedTable, save
 from ribp.rows.shard import ShardGroup
 from ribp.rows.source import ArraySource, as_source, npy_source
+from ribp.search.pool import best
 from ribp.variational import structured
 from tests.helpers.marks import short_of_convergence
 from tests.helpers.running_cases import save_often
@@ -151,7 +152,7 @@ def test_few_rows_start_as_in_memory(few):
 @pytest.mark.jit
 def test_an_estimator_of_few_rows_takes_a_map_as_an_array(tmp_path, monkeypatch, few):
     """No more rows than a search is made on: mean and variance are those of memory, too."""
-    monkeypatch.setattr("ribp.search.starts.SEARCH_ROWS", 2000)
+    monkeypatch.setattr("ribp.search.pool.SEARCH_ROWS", 2000)
     values, _ = features(700, share=0.05)
     np.save(tmp_path / "x.npy", values)
     settings = {"max_features": 4, "n_chains": 1, "n_warmup": 1, "n_draws": 3}
@@ -166,18 +167,18 @@ def test_an_estimator_of_few_rows_takes_a_map_as_an_array(tmp_path, monkeypatch,
 
 @pytest.mark.jit
 def test_a_start_on_some_rows_finds_clear_features(monkeypatch):
-    monkeypatch.setattr("ribp.search.starts.SEARCH_ROWS", 300)
+    monkeypatch.setattr("ribp.search.pool.SEARCH_ROWS", 300)
     rng = np.random.default_rng(0)
     _, rows = features(3000)
     values = rows @ rng.normal(0, 3, (3, 12)) + 0.3 * rng.normal(size=(3000, 12))
     law = counts.as_row_counts(rows.sum(axis=1).astype(int), 3000)
-    model, ticks = Model(law, 4, LinearGaussian()), []
+    model = Model(law, 4, LinearGaussian())
     here = rows_of(model, data_of(values))
-    q = structured.start(rng, model, here, lambda *at: ticks.append(at), 2)
+    q = structured.start(rng, model, here, best(rng, model, data_of(values), 2))
     state = whole(q, model, here)
     overlap = rows.T @ state.row_means / rows.sum(axis=0)[:, None]
     assert (overlap.max(axis=1) > 0.98).all()
-    assert (q.number, ticks[-1]) == (0, (2, 2))
+    assert q.number == 0
     assert q.bound == pytest.approx(bound(state, model, data_of(values)))
     after = update(state, model, data_of(values))
     assert after.q.bound >= q.bound

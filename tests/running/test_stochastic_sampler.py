@@ -6,16 +6,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ribp.baselines import ibp_variational_start
 from ribp.recording import unpack_rows
 from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import estimate
-from ribp.running.samplers import sampler
-from ribp.search import sampled_start
-from ribp.variational import hybrid, stochastic, structured
+from ribp.running.samplers import sampler, searches
+from ribp.search import pool
+from ribp.variational import stochastic
 from ribp.variational.stochastic import BatchPlan
-from tests.helpers.running_cases import SHORT, case, read_back, run, save_often
+from tests.helpers.running_cases import NAMES, SHORT, case, read_back, run, save_often, starts
 from tests.helpers.same_bits import assert_same_chains
 
 pytestmark = pytest.mark.jit
@@ -26,7 +25,6 @@ PASSES = 5
 def _small_batches(monkeypatch):
     """Four batches a pass, at rest after five."""
     plan = BatchPlan(batch=8, still=0.0, most_passes=PASSES)
-    monkeypatch.setattr(stochastic, "start", partial(stochastic.start, n_starts=1))
     monkeypatch.setattr(stochastic, "update", partial(stochastic.update, plan=plan))
     monkeypatch.setattr(stochastic, "_SHARE", 3)
 
@@ -76,7 +74,7 @@ def test_threads_change_nothing():
     for n_threads in (1, 3):
         it, rng = sampler(method, model), np.random.default_rng(1)
         rows = it.rows(in_memory(data, n_threads))
-        state = it.begin(rng, rows, lambda *done: None)
+        state = it.begin(rng, rows, starts(method, model, data, SHORT).start(0))
         for _ in range(PASSES + 1):
             state, (bound, _) = it.update(rng, np.uint64(2), state, it.model, rows)
         ends.append((bound, it.packed(state, rows)))
@@ -91,20 +89,11 @@ def test_an_estimate_makes_no_pass(monkeypatch):
     assert 0 < estimate(sampler(method, model), in_memory(data), SHORT, 1).seconds < 10
 
 
-SEARCHES = {
-    "gibbs-rows": sampled_start,
-    "hybrid": hybrid,
-    "structured": structured,
-    "stochastic": stochastic,
-    "buffet-variational": ibp_variational_start,
-    "buffet-hybrid": ibp_variational_start,
-}
-
-
-@pytest.mark.parametrize("name", sorted(SEARCHES))
+@pytest.mark.parametrize("name", NAMES)
 def test_estimates_make_no_search(name, monkeypatch):
     method, model, data = case(name)
-    monkeypatch.setattr(SEARCHES[name], "start", None)
-    with pytest.raises(TypeError, match="not callable"):
-        run(name, SHORT)
+    monkeypatch.setattr(pool, "repaired", None)
     assert estimate(sampler(method, model), in_memory(data), SHORT, 1).seconds > 0
+    if searches(method):
+        with pytest.raises(TypeError, match="not callable"):
+            run(name, SHORT)

@@ -15,6 +15,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import complete, with_missing
 from ribp.mcmc import weight_moves
 from ribp.model import Model, State
+from ribp.search.pool import best
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import hybrid, mean_field
@@ -385,10 +386,10 @@ def test_start_finds_features_that_are_there():
     model = Model(ribp.counts.as_row_counts(law, 80), 4, LinearGaussian(), 2.0)
     rows = model.draw_rows(rng, np.zeros(4), law.log_probs(4)[None])
     values = rows @ rng.normal(0, 3, (4, 12)) + 0.3 * rng.normal(size=(80, 12))
-    told, here = [], rows_of(model, complete(values))
-    state = hybrid.start(rng, model, here, lambda *done: told.append(done))
+    data = complete(values)
+    here = rows_of(model, data)
+    state = hybrid.start(rng, model, here, best(rng, model, data, 2))
     for _ in range(30):
         state, _, _ = hybrid.update(rng, np.uint64(0), state, model, here)
     found = {tuple(column) for column in (whole(state, model, here).nu > 0.5).T}
     assert found == {tuple(column) for column in (rows > 0).T}
-    assert told

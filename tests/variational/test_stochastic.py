@@ -13,7 +13,7 @@ from ribp.model import Model
 from ribp.recording import unpack_rows
 from ribp.rng import kernel_seed
 from ribp.rows import shard
-from ribp.search import starts
+from ribp.search import pool
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.variational import stochastic, structured, structured_rows
 from ribp.variational.stochastic import BatchPlan
@@ -35,7 +35,8 @@ def simulated(n_rows, n_first, seed=0):
     model, data = Model(law, FEATURES, LinearGaussian()), complete(values)
     some = np.arange(n_first)
     part, here = model.on_rows(some), rows_of(model.on_rows(some), data.rows(some))
-    first = whole(structured.start(rng, part, here, n_starts=2), part, here)
+    begin = pool.best(rng, part, data.rows(some), 2)
+    first = whole(structured.start(rng, part, here, begin), part, here)
     return model, data, some, first
 
 
@@ -74,7 +75,7 @@ def test_batches_reach_the_fixed_point_of_all_rows_in_fewer_passes():
 
 @pytest.mark.jit
 def test_an_iteration_is_a_pass_until_it_rests():
-    model, data, some, first = simulated(3000, 60)
+    model, data, some, first = simulated(3000, 60, seed=1)
     state, rows = begun(first, model, data, some), rows_of(model, data)
     bounds, moves, rng = [], [], np.random.default_rng(1)
     plan = BatchPlan(batch=250)
@@ -370,8 +371,11 @@ def test_laws_that_some_rows_do_not_show():
 
 @pytest.mark.jit
 def test_a_start_on_some_rows(monkeypatch):
-    monkeypatch.setattr(starts, "SEARCH_ROWS", 80)
+    monkeypatch.setattr(pool, "SEARCH_ROWS", 80)
     model, data, *_ = simulated(300, 40)
-    state = stochastic.start(np.random.default_rng(3), model, rows_of(model, data), n_starts=1)
+    rng = np.random.default_rng(3)
+    begin = pool.best(rng, model, data, 1)
+    assert begin.some.size == 80
+    state = stochastic.start(rng, model, rows_of(model, data), begin)
     assert state.law_counts.sum() == pytest.approx(300)
     assert state.sums.number == pytest.approx(np.full(DIMS, 300.0))

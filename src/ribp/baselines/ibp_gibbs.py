@@ -7,14 +7,12 @@ features is not limited. Given K dishes in N rows, alpha ~ Gamma(1 + K, 1 + sum_
 state is that of the other samplers, its features those that some row has; the log-odds are drawn
 from Beta(m_i, c + N - m_i), the law of the weights given the rows.
 
-A chain begins at the best of several short ones, some grown, some annealed (`ribp.search.growth`).
+A chain begins at a start of the search that all methods share (`ribp.search.pool`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -23,14 +21,9 @@ from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.measures.variates import beta_log_odds_variates
 from ribp.model import State
-from ribp.rng import kernel_seed
-from ribp.search.growth import GrowingBuffet, annealed, grown
-from ribp.search.starts import Tick, no_tick
+from ribp.search import following
+from ribp.search.growth import GrowingBuffet
 from ribp.weights.hyper_prior import draw_mass
-
-_GROWING = 40  # sweeps of a chain before it is compared with others
-_SETTLING = 20  # of one that was annealed
-_HEATS = (None, 0.5, 1.0)  # where annealing begins, in units of the spread of the data; in turns
 
 
 @dataclass(frozen=True)
@@ -83,37 +76,20 @@ class BuffetModel:
 
 
 def best_start(
-    rng: np.random.Generator,
-    model: BuffetModel,
-    data: Data,
-    n_starts: int = 5,
-    tick: Tick = no_tick,
+    rng: np.random.Generator, model: BuffetModel, data: Data, n_starts: int = 6
 ) -> State:
-    """Return the one of several short chains that ends at the highest log joint."""
-    ends = [
-        start(rng, model, data, _HEATS[done % len(_HEATS)], partial(tick, done, n_starts))
-        for done in range(n_starts)
-    ]
-    return max(ends, key=lambda state: model.log_joint(state, data))
+    """Return a state at the best of several starts."""
+    return from_state(rng, model, following.best_start(rng, model, data, n_starts))
 
 
-def start(
-    rng: np.random.Generator,
-    model: BuffetModel,
-    data: Data,
-    heat: float | None = None,
-    tick: Callable[[], None] = lambda: None,
-) -> State:
-    """Return the end of a short chain: annealed from a heat, or grown if it is None."""
-    buffet, seed = model.buffet, kernel_seed(rng)
-    if heat is None:
-        state = grown(rng, buffet, data, _GROWING, tick)
-    else:
-        state = annealed(rng, buffet, data, heat, tick)
-        for _ in range(_SETTLING):
-            tick()
-            state = buffet.update(rng, seed, state, data)
-    return model.with_weights(rng, state)._replace(number=0)
+def from_state(rng: np.random.Generator, model: BuffetModel, state: State) -> State:
+    """Return the state of a buffet with the rows and parameters of another model's state."""
+    used = state.rows.any(axis=0)
+    features = state.parameters.features[used]
+    rows = np.ascontiguousarray(state.rows[:, used])
+    parameters = state.parameters._replace(features=features)
+    buffet = model.buffet.state(rows, model.mass or state.mass, parameters)
+    return model.with_weights(rng, buffet)
 
 
 def update(

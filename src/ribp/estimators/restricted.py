@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.counts import as_row_counts, learned
+from ribp.counts import as_row_counts
 from ribp.estimators.arguments import Background, Learned, entropy, fixed
 from ribp.estimators.describe import count_laws
 from ribp.estimators.feature_estimator import Features
@@ -23,8 +23,6 @@ from ribp.posterior.laws import Counts
 from ribp.results.settings import MOST_FEATURES
 from ribp.running.progress import ProgressOption
 from ribp.search import capacity
-
-_USUAL_COUNTS = 20  # that a law may have which is learned, if nobody says how many features
 
 
 class RestrictedIBP(Features):
@@ -216,8 +214,7 @@ class RestrictedIBP(Features):
             else checks.integer("max_features", self.max_features, least=1, most=MOST_FEATURES)
         )
         if counts is None:
-            base = [1.0 / (k + 1) for k in range((size or _USUAL_COUNTS) + 1)]
-            counts = learned(base)
+            counts = capacity.free_law(size or None)
         laws, likelihood = as_row_counts(counts, n_rows), self._likelihood(seen)
         mass = fixed("mass", self.mass)
         size = size or capacity.first_guess(laws, mass) + len(likelihood.known)

@@ -122,7 +122,9 @@ def _closeness(reference: FloatArray, components: FloatArray) -> FloatArray:
     size = float(np.nansum(reference**2)) / max(len(reference), 1) or 1.0
     products = reference @ components.T
     distance = (reference**2).sum(axis=1)[:, None] + (components**2).sum(axis=1) - 2.0 * products
-    return np.asarray(np.nan_to_num(1.0 / (1.0 + np.maximum(distance, 0.0) / size)))
+    close = 1.0 / (1.0 + np.maximum(distance, 0.0) / size)
+    close[np.isnan(close)] = 0.0
+    return np.asarray(close)
 
 
 class _Reference:

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ribp import checks
-from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray
 from ribp.errors import InputError, Notice
 from ribp.posterior.align import Alignment, align
@@ -36,6 +35,8 @@ from ribp.posterior.stored_draws import (
     stored_notices,
 )
 from ribp.posterior.verdict import Verdict, misfits, verdict
+from ribp.search.background import BackgroundChoice
+from ribp.search.pool import Reached
 
 _EMPTY_COLUMNS = ("constant-column", "missing-column")  # do no harm
 _SHOWN = 40  # features in the text
@@ -75,6 +76,8 @@ class Summary:
     """Whether the fit can be relied on."""
     background: BackgroundChoice
     """Whether there is a background, and why."""
+    search: Reached
+    """How many starts reached the best log joint."""
 
     def __str__(self) -> str:
         parts = [*self._features(), "", *self._quantities(), *self._warnings()]
@@ -85,6 +88,7 @@ class Summary:
         lines = [
             "Features in use: " + ", ".join(f"{k} in {share:.0%} of draws" for k, share in likely),
             f"Background {self.background}",
+            f"Search: {self.search}",
             "",
             "feature   rows  weight      size  stability  chains",
         ]
@@ -132,7 +136,8 @@ def summary(
     numbers, times = np.unique(active, return_counts=True)
     judgement = stored_judgement(tree)
     large, small = ([], []) if judgement is None else misfits(judgement, _column_names(tree))
-    stored = stored_notices(tree)
+    stored, known = stored_notices(tree), settings(tree)
+    search = Reached(known["n_starts"], known["n_best"])
     warnings = [
         *(one for one in stored if one.code not in _EMPTY_COLUMNS),
         *_interrupted(tree),
@@ -143,6 +148,7 @@ def summary(
     ]
     notes = [
         *(one for one in stored if one.code in _EMPTY_COLUMNS),
+        *_lonely(search),
         *(one for one in [*converged(diagnostics), *small] if one not in warnings),
     ]
     return Summary(
@@ -153,8 +159,19 @@ def summary(
         warnings,
         notes,
         verdict(array(tree, "posterior", "log_joint").shape[0], warnings, notes, judgement),
-        BackgroundChoice(**settings(tree)["background_choice"]),
+        BackgroundChoice(**known["background_choice"]),
+        search,
     )
+
+
+def _lonely(search: Reached) -> list[Notice]:
+    """Return a note if only one start reached the best log joint: there may be a better one."""
+    if search.n_best != 1 or search.n_starts == 1:
+        return []
+    text = (
+        f"Only 1 of {search.n_starts} starts reached the best log joint: there may be a better one."
+    )
+    return [Notice("one-best-start", text)]
 
 
 def _column_names(tree: xr.DataTree) -> Callable[[int], str]:

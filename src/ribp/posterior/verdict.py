@@ -39,7 +39,7 @@ _LEAST_GAIN = 0.01
 _MISFIT = "misfit-"
 _ABOUT_CHAINS = {
     "chain-without-draws", "chains-cut", "interrupted", "other-features", "one-chain",
-    "r-hat-unknown", "r-hat-high", "r-hat-raised", "few-independent-draws",
+    "r-hat-unknown", "r-hat-high", "r-hat-raised", "few-independent-draws", "one-best-start",
 }  # fmt: skip
 _LARGE = {
     "column mean": 0.3, "column spread": 1.2, "largest entry": 6.0, "entries beyond 3": 0.006,

@@ -68,6 +68,7 @@ def settings_table(fit: Fit) -> Html:
         ("Features per row", _laws(settings["laws"], result)),
         ("Kind of data", result.model.likelihood.description),
         ("Background", str(result.background_choice)),
+        ("Search", str(result.search)),
         ("Most features allowed", str(settings["n_features"] or "no limit")),
         ("Method", words.METHODS.get(settings["method"], settings["method"])),
         (

@@ -57,6 +57,8 @@ _ADVICE = {
     "few-independent-draws": f"{_LONGER}, or more of them, give more independent draws.",
     "other-features": "This page shows the set that fits best. Look at whether it makes sense, run"
     " with another seed, and state the counts more narrowly if you can.",
+    "one-best-start": "Run more chains (--chains 8): each has a start of its own. Compare the log"
+    " joint with that of other seeds.",
     "few-unused-features": "Fit again with a larger --max-features.",
     "interrupted": "Finish it: ribp resume RUN.",
     "chains-cut": "Finish the run: ribp resume RUN.",

@@ -14,7 +14,6 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from ribp import checks
-from ribp.background_choice import BackgroundChoice
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
@@ -37,7 +36,9 @@ from ribp.results import exchange, result_file, settings
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
 from ribp.rows.shard import not_a_count
-from ribp.threads import memory, n_cores
+from ribp.search.background import BackgroundChoice
+from ribp.search.pool import Reached
+from ribp.threads import memory, n_cores, on_one_blas_thread
 
 _COLUMNS = 80
 _WARNINGS_SHOWN = 3
@@ -80,6 +81,11 @@ class Result:
         return settings.background_choice(self.settings)
 
     @property
+    def search(self) -> Reached:
+        """How many of the starts of the search reached the best log joint."""
+        return Reached(self.settings["n_starts"], self.settings["n_best"])
+
+    @property
     def n_chains(self) -> int:
         """How many chains have draws."""
         return self._tree["posterior"].sizes["chain"]
@@ -104,6 +110,7 @@ class Result:
         """The judgement of the fit by its data, if one was made."""
         return stored_judgement(self._tree)
 
+    @on_one_blas_thread
     def judged(self, take: Callable[[IntArray], Data]) -> Result:
         """Return the same result with a judgement by its data.
 
@@ -114,6 +121,7 @@ class Result:
         )
         return self._with("judgement", judgement.to_json())
 
+    @on_one_blas_thread
     def scored(self, data: Data, values: FloatArray, hidden: BoolArray) -> Result:
         """Return the same result, the worth of its features told by entries hidden from the fit.
 
@@ -209,6 +217,7 @@ class Result:
     def _counts(self) -> RowCounts | None:
         return getattr(self.model, "counts", None)
 
+    @on_one_blas_thread
     def coactivation(self, rows: ArrayLike | None = None) -> FloatArray:
         """Return the mean number of features that two rows share, shape (rows, rows)."""
         return coactivation(self._tree, rows, self.modes[0].chains)
@@ -294,10 +303,12 @@ class Result:
         rows = weigh_rows(draws, likelihood, data, law_of_row, n_jobs=n_cores(), **options)
         return rows.by_draw.reshape(self.n_chains, -1, len(data.values))
 
+    @on_one_blas_thread
     def impute(self, data: Data) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of all entries of the fitted data."""
         return predict.impute(self.draws(), self.model.likelihood, data)
 
+    @on_one_blas_thread
     def fitted(self, rows: ArrayLike | None = None) -> FloatArray:
         """Return what the features of fitted rows make of them, shape (rows, dims)."""
         n_rows = self.settings["n_rows"]
@@ -306,16 +317,19 @@ class Result:
             raise InputError("rows", f"must be below {n_rows}", at.max(), "Correct them.")
         return predict.fitted(self.draws(), at)
 
+    @on_one_blas_thread
     def held_out_log_density(self, values: FloatArray, mask: BoolArray) -> FloatArray:
         """Return the log density of entries that were missing in the fit, shape (entries,)."""
         return predict.held_out_entries(self.draws(), self.model.likelihood, values, mask)
 
+    @on_one_blas_thread
     def posterior_predictive(self, rng: np.random.Generator, n_draws: int = 100) -> FloatArray:
         """Return replicates of the fitted data, shape (n_draws, rows, dims)."""
         each = 8 * self.settings["n_dims"] * self.settings["n_rows"]
         checks.fits("n_draws", n_draws, each, memory())
         return predict.posterior_predictive(rng, self.draws(), self.model.likelihood, n_draws)
 
+    @on_one_blas_thread
     def check(self, rng: np.random.Generator, data: Data, n_draws: int = 50) -> Checks:
         """Return posterior predictive checks; print them."""
         return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data)

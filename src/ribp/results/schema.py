@@ -18,7 +18,7 @@ from ribp.posterior.judgement import Judgement
 from ribp.results.settings import from_json, has_learned_law, likelihood, model
 
 KIND = "ribp result"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _TEXTS = ("ribp_version", "versions", "created", "settings", "warnings")
 _SAMPLES = ("chain", "draw")

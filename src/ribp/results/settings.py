@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from ribp import checks
-from ribp.background_choice import BackgroundChoice, asked_for
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
@@ -25,6 +24,7 @@ from ribp.likelihoods import LIKELIHOODS, Likelihood
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.units import Units
 from ribp.model import Model
+from ribp.search.background import BackgroundChoice, asked_for
 from ribp.weights import WEIGHT_PRIORS
 
 AnyModel = Model | BuffetModel | FiniteBuffetModel
@@ -32,6 +32,7 @@ AnyModel = Model | BuffetModel | FiniteBuffetModel
 _NEEDED = (
     "method", "likelihood", "n_features", "mass", "concentration", "weights", "laws",
     "n_chains", "n_warmup", "n_draws", "thin", "seed", "n_rows", "n_dims", "background_choice",
+    "n_starts", "n_best",
 )  # fmt: skip
 
 
@@ -44,6 +45,8 @@ _LIMITS = {
     "n_chains": MOST_CHAINS,
     "n_warmup": MOST_SWEEPS,
     "n_draws": MOST_SWEEPS,
+    "n_starts": None,
+    "n_best": None,
 }
 
 
@@ -175,6 +178,8 @@ def describe(
         "n_rows": shape[0],
         "n_dims": shape[1],
         "background_choice": (choice or asked_for(law.background))._asdict(),
+        "n_starts": 0,
+        "n_best": 0,
     }
     if isinstance(model, BuffetModel):
         return settings | {"n_features": None, "weights": None, "laws": []}

@@ -28,7 +28,6 @@ from ribp.model import Model, State, SweepInfo
 from ribp.rows.store import RowStore
 from ribp.running.memory_samplers import InMemory, tally
 from ribp.running.restore import Arrays, restored
-from ribp.search.starts import Tick, no_tick
 from ribp.weights.hyper_prior import log_mass_density
 
 
@@ -69,9 +68,8 @@ class Augmented(InMemory):
                 'Set a mass near the usual count, or use method="gibbs".',
             )
 
-    def begin(self, rng: np.random.Generator, rows: Data, tick: Tick) -> AugmentedChain:
+    def begin(self, rng: np.random.Generator, rows: Data, start: object = None) -> AugmentedChain:
         """Return a draw of the prior, its scales of the size of the data."""
-        tick(0, 1)
         model = self.model
         state = augmented.draw_prior(rng, model.counts, model.mass, self._concentration)
         parameters = model.likelihood.first_guess(rows, in_use(state.rows).sum())
@@ -79,7 +77,7 @@ class Augmented(InMemory):
 
     def trial(self, rng: np.random.Generator, rows: Data) -> AugmentedChain:
         """Return a draw of the prior."""
-        return self.begin(rng, rows, no_tick)
+        return self.begin(rng, rows)
 
     def update(
         self,

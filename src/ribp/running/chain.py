@@ -18,7 +18,7 @@ from ribp.rng import kernel_seed
 from ribp.rows.row_tables import SavedTable
 from ribp.rows.store import RowStore
 from ribp.running.samplers import Sampler
-from ribp.search.starts import Tick
+from ribp.search.pool import Start
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(eq=False)
 class Chain:
-    """A chain on its way; `state` is None before its search for a start."""
+    """A chain on its way; `state` is None before it begins."""
 
     number: int
     rng: np.random.Generator
@@ -74,11 +74,11 @@ class Chain:
         last = self.draws.posterior or self.draws.warmup
         return last[-1]["active_features"] if last else 0
 
-    def begin(self, sampler: Sampler, store: RowStore, tick: Tick) -> None:
-        """Search for a first state, or put rows back where they were."""
+    def begin(self, sampler: Sampler, store: RowStore, start: Start | None) -> None:
+        """Make a first state, or put rows back where they were."""
         self.rows = sampler.rows(store)
         if self.state is None:
-            self.state = sampler.begin(self.rng, self.rows, tick)
+            self.state = sampler.begin(self.rng, self.rows, start)
             self.seed = kernel_seed(self.rng)
         elif self.saved_rows is not None:
             self.rows.load(SavedTable(self.saved_rows, (store.shape[0], self.rows.layout.width)))

@@ -11,7 +11,6 @@ from ribp.rows.store import RowStore
 from ribp.running.chain import Plan
 from ribp.running.progress import duration
 from ribp.running.samplers import Sampler
-from ribp.search.starts import SEARCH_ROWS
 from ribp.threads import one_blas_thread
 
 BUDGET = 10**8
@@ -20,7 +19,7 @@ _LEAST_STORED = 20  # draws of a chain, however large
 _LEAST_OF_A_FILE = 3  # if the data are not in memory either
 _USUAL_FEATURES = 30  # where there is no limit
 _TRIAL_SECONDS = 0.2
-_SEARCH_SWEEPS = 700  # of a search
+_FIRST_SWEEPS = 50  # what it takes to begin a chain, about; the search is over by then
 
 
 class Estimate(NamedTuple):
@@ -66,10 +65,9 @@ def estimate(sampler: Sampler, store: RowStore, plan: Plan, n_jobs: int) -> Esti
             state, _ = sampler.update(rng, key, state, model, rows)
             times.append(time.perf_counter() - began)
     seconds = min(times)
-    search = _SEARCH_SWEEPS * min(1.0, SEARCH_ROWS / n_rows) + 50
     rounds = -(-plan.n_chains // n_jobs)
     draw = draw_bytes(n_rows, sampler.shown(state).log_odds.size, n_dims)
     stored = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
     data = 8 * n_rows * n_dims if store.is_memory else 0
     n_bytes = data + stored + min(n_jobs, plan.n_chains) * (2 * data + 3 * draw)
-    return Estimate(rounds * (plan.n_sweeps + search) * seconds, float(n_bytes), seconds)
+    return Estimate(rounds * (plan.n_sweeps + _FIRST_SWEEPS) * seconds, float(n_bytes), seconds)

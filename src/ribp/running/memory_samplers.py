@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
+from ribp.baselines import ibp_gibbs, ibp_variational
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import BuffetState, FiniteBuffetModel
 from ribp.likelihoods import GaussianParameters
@@ -17,10 +17,10 @@ from ribp.model import Model, State, SweepInfo, Tally
 from ribp.recording import pack_rows
 from ribp.rows.store import Packed, RowStore
 from ribp.running.restore import Arrays, restored
-from ribp.search.starts import Tick, best_start
+from ribp.search.following import state_in_memory
+from ribp.search.pool import Start, as_restricted, from_rows
 from ribp.variational.features import FeatureFactor
 
-_N_STARTS = 6
 _SHARE = 0.1  # of entries that are one, where a buffet is timed
 
 
@@ -62,9 +62,9 @@ class Gibbs(InMemory):
         """Raise an `InputError` if these data cannot be."""
         self.model.check(store)
 
-    def begin(self, rng: np.random.Generator, rows: Data, tick: Tick) -> State:
-        """Return the best of several starts."""
-        return best_start(rng, self.model, rows, _N_STARTS, tick=tick)
+    def begin(self, rng: np.random.Generator, rows: Data, start: Start) -> State:
+        """Return a state at a start; rows that were not searched follow."""
+        return state_in_memory(rng, self.model, start, rows)
 
     def trial(self, rng: np.random.Generator, rows: Data) -> State:
         """Return a draw of the prior."""
@@ -85,13 +85,15 @@ class BuffetGibbs(InMemory):
     model: BuffetModel
     method = "gibbs"
 
-    def begin(self, rng: np.random.Generator, rows: Data, tick: Tick) -> State:
-        """Return the best of several starts from no features at all."""
-        return ibp_gibbs.best_start(rng, self.model, rows, tick=tick)
+    def begin(self, rng: np.random.Generator, rows: Data, start: Start) -> State:
+        """Return a state at a start, with features that some row has."""
+        return ibp_gibbs.from_state(rng, self.model, state_in_memory(rng, self.model, start, rows))
 
     def trial(self, rng: np.random.Generator, rows: Data) -> State:
-        """Return the end of a short chain."""
-        return ibp_gibbs.start(rng, self.model, rows)
+        """Return a state whose rows have one entry in ten."""
+        model = as_restricted(self.model, rows.shape[0])
+        z = (rng.random((rows.shape[0], model.n_features)) < _SHARE).astype(np.int8)
+        return ibp_gibbs.from_state(rng, self.model, from_rows(rng, model, rows, z))
 
     @staticmethod
     def update(
@@ -133,9 +135,10 @@ class BuffetVariational(InMemory):
         method = "variational" if self.weights == "beta" else "hybrid"
         return OnThreads(store.in_memory(method), store.n_threads)
 
-    def begin(self, rng: np.random.Generator, rows: OnThreads, tick: Tick) -> DrawnBuffet:
-        """Return the best of several starts."""
-        q = ibp_variational_start.start(rng, self.model, rows.data, tick, self.weights)
+    def begin(self, rng: np.random.Generator, rows: OnThreads, start: Start) -> DrawnBuffet:
+        """Return q at a start."""
+        state = state_in_memory(rng, self.model, start, rows.data)
+        q = ibp_variational.from_rows(self.model, rows.data, state.rows, state, self.weights)
         return self.drawn(rng, q, self.model)
 
     def trial(self, rng: np.random.Generator, rows: OnThreads) -> DrawnBuffet:

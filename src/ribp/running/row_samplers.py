@@ -16,10 +16,12 @@ import numpy as np
 from ribp.likelihoods import GaussianParameters
 from ribp.mcmc import gibbs_rows, rows_given_features
 from ribp.model import Model, State, SweepInfo, Tally
+from ribp.recording import pack_rows
 from ribp.rows.store import ChainRows, Layout, Packed, RowStore
 from ribp.running.restore import Arrays, restored
-from ribp.search import sampled_start, starts
-from ribp.search.starts import Tick
+from ribp.search import pool
+from ribp.search.following import followed, searched_state
+from ribp.search.pool import Start
 from ribp.variational import hybrid, hybrid_rows, stochastic, structured, structured_rows
 from ribp.variational.features import FeatureFactor, RowSums
 from ribp.variational.state import StochasticState, VariationalState, draw
@@ -51,7 +53,7 @@ class ByRows(ABC):
         """Return a draw of the prior without rows, its parameters of the size of the data."""
         one = np.arange(1)
         drawn = self.model.on_rows(one).draw_prior(rng, rows.shape[1])
-        few = rows.take(np.arange(min(rows.shape[0], starts.SEARCH_ROWS)))
+        few = rows.take(np.arange(min(rows.shape[0], pool.SEARCH_ROWS)))
         guess = self.model.likelihood.first_guess(few, self.model.n_features)
         return self.model.without_rows(drawn)._replace(parameters=guess)
 
@@ -64,13 +66,19 @@ class GibbsRows(ByRows):
     def _layout(self) -> Layout:
         return rows_given_features.layout(self.model.n_features)
 
-    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> State:
-        """Return the best of several starts, found on some rows if there are many."""
-        return sampled_start.start(rng, self.model, rows, tick=tick)
+    def begin(self, rng: np.random.Generator, rows: ChainRows, start: Start) -> State:
+        """Return a state at a start; rows that were not searched follow."""
+        found = searched_state(rng, self.model, start, rows)
+        if start.some.size == rows.shape[0]:
+            rows.load(pack_rows(found.rows))
+            return self.model.without_rows(found)
+        state, sweep = followed(rng, self.model, found)
+        state, _ = gibbs_rows.finish(rng, state, self.model, rows.do(sweep), rows)
+        return state._replace(number=0)
 
     def trial(self, rng: np.random.Generator, rows: ChainRows) -> State:
         """Return a draw of the prior, rows having what suits them."""
-        state, sweep = sampled_start.followed(rng, self.model, self._guess(rng, rows))
+        state, sweep = followed(rng, self.model, self._guess(rng, rows))
         rows.do(replace(sweep, steps=sweep.steps[:1]))
         return state._replace(number=0)
 
@@ -124,9 +132,9 @@ class Structured(ByPasses):
     def _layout(self) -> Layout:
         return structured_rows.layout(self.model)
 
-    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
-        """Return the best of several starts, found on some rows if there are many."""
-        return self.drawn(rng, structured.start(rng, self.model, rows, tick), rows)
+    def begin(self, rng: np.random.Generator, rows: ChainRows, start: Start) -> Drawn:
+        """Return q at a start."""
+        return self.drawn(rng, structured.start(rng, self.model, rows, start), rows)
 
     def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:
         """Return a state at the prior."""
@@ -154,9 +162,9 @@ class Hybrid(ByPasses):
     def _layout(self) -> Layout:
         return hybrid_rows.layout(self.model.n_features)
 
-    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
-        """Return the best of several starts, found on some rows if there are many."""
-        return self.drawn(rng, hybrid.start(rng, self.model, rows, tick), rows)
+    def begin(self, rng: np.random.Generator, rows: ChainRows, start: Start) -> Drawn:
+        """Return q at a start."""
+        return self.drawn(rng, hybrid.start(rng, self.model, rows, start), rows)
 
     def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:
         """Return a state whose rows have what suits them."""
@@ -188,9 +196,9 @@ class Stochastic(ByPasses):
     def _layout(self) -> Layout:
         return structured_rows.layout(self.model)
 
-    def begin(self, rng: np.random.Generator, rows: ChainRows, tick: Tick) -> Drawn:
-        """Return the best of several starts, found on some rows."""
-        q = stochastic.start(rng, self.model, rows, tick)
+    def begin(self, rng: np.random.Generator, rows: ChainRows, start: Start) -> Drawn:
+        """Return q at a start."""
+        q = stochastic.start(rng, self.model, rows, start)
         return self.drawn(rng, q, self.model, rows)[0]
 
     def trial(self, rng: np.random.Generator, rows: ChainRows) -> Drawn:

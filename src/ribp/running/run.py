@@ -20,7 +20,7 @@ from ribp.running.chain import Chain, Plan
 from ribp.running.checkpoint import Checkpoint
 from ribp.running.progress import Event, Progress
 from ribp.running.samplers import Sampler
-from ribp.search.starts import Tick
+from ribp.search.pool import Pool
 from ribp.threads import one_blas_thread
 
 CHECKPOINT_SWEEPS = 100
@@ -28,10 +28,6 @@ CHECKPOINT_SWEEPS = 100
 CHECKPOINT_SECONDS = 5.0
 """after the last one; and at the end."""
 _PATIENCE = 0.2  # seconds between looks at the keyboard
-
-
-class Stopped(Exception):  # noqa: N818 - not an error
-    """Somebody wants a search to end."""
 
 
 class Ended(NamedTuple):
@@ -49,44 +45,36 @@ class _Run:
         sampler: Sampler,
         store: RowStore,
         plan: Plan,
+        pool: Pool,
         checkpoint: Checkpoint | None,
         progress: Progress,
     ) -> None:
-        self.sampler, self.store, self.plan = sampler, store, plan
+        self.sampler, self.store, self.plan, self.pool = sampler, store, plan, pool
         self.checkpoint, self.progress = checkpoint, progress
         self.stop = threading.Event()
         self.trouble: dict[int, Notice] = {}
 
     def work(self, chain: Chain) -> None:
         """Run one chain to its end, or until it is to stop."""
-        try:
-            if chain.n_sweeps < self.plan.n_sweeps or chain.state is None:
-                new = chain.state is None
-                chain.begin(self.sampler, self.store, self._tick(chain))
-                if new:
-                    self.save(chain)
-            written, update, model = time.monotonic(), self.sampler.update, self.sampler.model
-            while chain.n_sweeps < self.plan.n_sweeps and not self.stop.is_set():
-                chain.state, info = update(chain.rng, chain.seed, chain.state, model, chain.rows)
-                chain.record(self.sampler, self.plan, info)
-                self.progress(self._event(chain))
-                due = time.monotonic() - written >= CHECKPOINT_SECONDS
-                if due and chain.n_sweeps % CHECKPOINT_SWEEPS == 0:
-                    self.save(chain)
-                    written = time.monotonic()
-            self.save(chain)
+        if self.stop.is_set():
+            return
+        if chain.n_sweeps < self.plan.n_sweeps or chain.state is None:
+            new = chain.state is None
+            chain.begin(self.sampler, self.store, self.pool.start(chain.number))
+            if new:
+                self.save(chain)
+        written, update, model = time.monotonic(), self.sampler.update, self.sampler.model
+        while chain.n_sweeps < self.plan.n_sweeps and not self.stop.is_set():
+            chain.state, info = update(chain.rng, chain.seed, chain.state, model, chain.rows)
+            chain.record(self.sampler, self.plan, info)
             self.progress(self._event(chain))
-            chain.rows = None  # others may need the room
-        except Stopped:
-            pass
-
-    def _tick(self, chain: Chain) -> Tick:
-        def tick(done: int, total: int) -> None:
-            if self.stop.is_set():
-                raise Stopped
-            self.progress(Event(chain.number, "search", done, total, 0.0, 0, float("nan")))
-
-        return tick
+            due = time.monotonic() - written >= CHECKPOINT_SECONDS
+            if due and chain.n_sweeps % CHECKPOINT_SWEEPS == 0:
+                self.save(chain)
+                written = time.monotonic()
+        self.save(chain)
+        self.progress(self._event(chain))
+        chain.rows = None  # others may need the room
 
     def _event(self, chain: Chain) -> Event:
         plan, done = self.plan, len(chain.draws.posterior)
@@ -124,6 +112,7 @@ def run_chains(
     store: RowStore,
     plan: Plan,
     chains: Sequence[Chain],
+    pool: Pool,
     *,
     n_jobs: int,
     progress: Progress,
@@ -137,6 +126,8 @@ def run_chains(
         What to run, on what, and for how long.
     chains
         New, or read from a checkpoint; they are changed in place.
+    pool
+        Where new ones begin.
     n_jobs
         How many run at once.
     progress
@@ -144,13 +135,13 @@ def run_chains(
     checkpoint
         Where to write them down now and then, and at the end.
     """
-    run = _Run(sampler, store, plan, checkpoint, progress)
+    run = _Run(sampler, store, plan, pool, checkpoint, progress)
     interrupted = False
-    with one_blas_thread(), ThreadPoolExecutor(n_jobs, "ribp-chain") as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_jobs, "ribp-chain") as threads:
         futures: list[Future[None]] = []
         try:
             for chain in chains:
-                futures.append(pool.submit(run.work, chain))  # noqa: PERF401 - one may fail
+                futures.append(threads.submit(run.work, chain))  # noqa: PERF401 - one may fail
             _wait(futures, progress)
         except KeyboardInterrupt:
             interrupted = any(chain.n_sweeps < plan.n_sweeps for chain in chains)

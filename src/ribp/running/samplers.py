@@ -21,7 +21,6 @@ from ribp.running.augmented_sampler import Augmented
 from ribp.running.memory_samplers import BuffetGibbs, BuffetVariational, Gibbs
 from ribp.running.restore import Arrays
 from ribp.running.row_samplers import GibbsRows, Hybrid, Stochastic, Structured
-from ribp.search.starts import Tick
 
 
 class Sampler(Protocol):
@@ -37,8 +36,8 @@ class Sampler(Protocol):
     def rows(self, store: RowStore) -> Any:
         """Return what a chain works on."""
 
-    def begin(self, rng: np.random.Generator, rows: Any, tick: Tick) -> Any:
-        """Return a first state; `tick` is called now and then with what is done, of how much."""
+    def begin(self, rng: np.random.Generator, rows: Any, start: Any) -> Any:
+        """Return a first state; `start` is None for methods that do not search."""
 
     def trial(self, rng: np.random.Generator, rows: Any) -> Any:
         """Return a state of the usual size, to time a sweep."""
@@ -62,6 +61,8 @@ class _Kind(NamedTuple):
     make: Callable[[Any], Sampler]
     by_rows: bool = False
     """Whether rows may be anywhere."""
+    searched: bool = True
+    """Whether chains begin at the starts of a search."""
     any_likelihood: bool = False
     """Whether it takes all likelihoods, and features that are known."""
 
@@ -69,7 +70,7 @@ class _Kind(NamedTuple):
 _KINDS = {
     "gibbs": _Kind(Gibbs),
     "gibbs-rows": _Kind(GibbsRows, by_rows=True, any_likelihood=True),
-    "augmented": _Kind(Augmented),
+    "augmented": _Kind(Augmented, searched=False),
     "buffet": _Kind(BuffetGibbs),
     "hybrid": _Kind(Hybrid, by_rows=True),
     "structured": _Kind(Structured, by_rows=True),
@@ -79,6 +80,11 @@ _KINDS = {
 }
 ROW_METHODS = tuple(name for name, kind in _KINDS.items() if kind.by_rows)
 """Methods whose rows may be anywhere."""
+
+
+def searches(method: str) -> bool:
+    """Return whether chains of a method begin at the starts of a search."""
+    return _KINDS[method].searched
 
 
 def sampler(method: str, model: Any) -> Sampler:

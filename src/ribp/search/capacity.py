@@ -1,8 +1,8 @@
 """How many features a chain has room for, when nobody said: `max_features="auto"`.
 
-A chain of its own, before all others, begins with twice as many as the largest expected count, and
-at least sixteen. Whenever fewer than a fifth are unused it gets half as many again. What it ends
-with is what all chains have: a sampler whose space changes with its state has no law.
+A search begins with twice as many as the largest expected count, and at least sixteen. Whenever
+fewer than a fifth are unused it gets half as many again. What the first start ends with is what all
+others and all chains have: a sampler whose space changes with its state has no law.
 
 One mistyped count would make a search for a thousand features, so a count that nothing makes
 plausible is refused first: an expected count above 100, above the number of columns, and above ten
@@ -13,32 +13,34 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ribp.checks import row_place
-from ribp.counts import CountLaw, RowCounts
+from ribp.counts import CountLaw, Learned, RowCounts, learned
 from ribp.counts.tables import draw_log_probs
 from ribp.errors import InputError
-from ribp.likelihoods.data import Data
+from ribp.likelihoods.data import Rows
 from ribp.model import Model, State
-from ribp.rng import kernel_seed
-from ribp.search.starts import Tick, best_start, no_tick
 
 _LEAST = 16
-_SPARE_SHARE = 0.2
+_USUAL_COUNTS = 20  # that a law may have which is learned, if nobody says how many features
+_UNUSED_SHARE = 0.2
 _GROWTH = 1.5
 _RARE = 1e-3
-_MOST_GROWTH = 6  # times, before sweeps begin
-_SWEEPS = 100
-_CHECK_EVERY = 20
+MOST_GROWTH = 6
+"""Times that a search may get more room."""
 _PLAUSIBLE = 100  # features of a row, whatever the others have
 _TIMES_OTHERS = 10
 _OTHERS = 0.9  # of rows
 _MOST = 10_000  # to begin with
+
+
+def free_law(most: int | None = None) -> Learned:
+    """Return the law of rows of which nothing is known: learned, few features rather than many."""
+    return learned([1.0 / (k + 1) for k in range((most or _USUAL_COUNTS) + 1)])
 
 
 def first_guess(counts: RowCounts, mass: float | None = None) -> int:
@@ -94,50 +96,24 @@ def check_counts(counts: RowCounts, n_dims: int, row_names: Sequence[str] | None
         )
 
 
-def spare(state: State) -> int:
-    """Return how many features no row has."""
-    return int((~state.rows.any(axis=0)).sum())
-
-
-def needs_room(state: State) -> bool:
+def needs_room(rows: Rows) -> bool:
     """Return whether too few features are unused."""
-    return bool(spare(state) < _SPARE_SHARE * state.rows.shape[1])
+    return bool((~rows.any(axis=0)).sum() < _UNUSED_SHARE * rows.shape[1])
 
 
 def enlarged(rng: np.random.Generator, model: Model, state: State) -> tuple[Model, State]:
     """Return model and state with room for half as many features again."""
     before = model.n_features
-    model = replace(model, n_features=int(np.ceil(_GROWTH * before)))
+    model = replace(model, n_features=math.ceil(_GROWTH * before))
     more = model.n_features - before
     rows = np.hstack([state.rows, np.zeros((len(state.rows), more), np.int8)])
     prior = model.weight_prior(state.mass, state.concentration)
     log_odds = np.append(state.log_odds, prior.sample(rng, model.n_features)[:more])
     log_probs = draw_log_probs(rng, model.counts, rows.sum(axis=1), model.n_features)
-    parameters = state.parameters._replace(
-        features=np.pad(state.parameters.features, ((0, more), (0, 0)))
-    )
+    features = np.pad(state.parameters.features, ((0, more), (0, 0)))
     return model, state._replace(
-        rows=rows, log_odds=log_odds, count_log_probs=log_probs, parameters=parameters
+        rows=rows,
+        log_odds=log_odds,
+        count_log_probs=log_probs,
+        parameters=state.parameters._replace(features=features),
     )
-
-
-def with_room(
-    rng: np.random.Generator,
-    model: Model,
-    data: Data,
-    update: Callable[..., tuple[State, Any]],
-    tick: Tick = no_tick,
-) -> Model:
-    """Return the model with enough features, found by a short chain of sweeps by `update`."""
-    for done in range(_MOST_GROWTH):
-        state = best_start(rng, model, data, 1, tick=tick)
-        if done == _MOST_GROWTH - 1 or not needs_room(state):
-            break
-        model, _ = enlarged(rng, model, state)
-    seed = kernel_seed(rng)
-    for number in range(_SWEEPS):
-        tick(number, _SWEEPS)
-        if number % _CHECK_EVERY == 0 and needs_room(state):
-            model, state = enlarged(rng, model, state)
-        state, _ = update(rng, seed, state, model, data)
-    return model

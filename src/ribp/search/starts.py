@@ -1,41 +1,31 @@
-"""Where a chain starts: rows near a mode of the posterior (linear-Gaussian data).
+"""Rows to begin with: near a mode of the posterior, or where repairs can bring them to one.
 
-From a random start Gibbs sampling ends in a poor mode and stays there. Two things help.
+From random rows Gibbs sampling ends in a poor mode and stays there. These starts are made on a
+linear-Gaussian table whose columns are in units of their noise (`ribp.likelihoods.noise_units`), at
+one noise level for all columns, and repaired afterwards at the noise of the model
+(`ribp.search.repairs`). Three kinds, of which those that suit the count laws take turns:
 
-**Few features first.** A row that has one feature shows it alone, and what it shows explains rows
-that have more. Rows are grouped by their expected count; groups enter from the lowest up. While a
-group enters, its rows have exactly that count. They are filled greedily and swept at a noise that
-is low for the first group (splitting a feature can be mended, merging two cannot) and rises with
-each later group; then at the noise that the residuals show.
-
-**Annealing.** Then the count laws are opened, the noise is raised above the size of a feature
-and lowered step by step. Where all rows have the same expected count this has to do the whole
-work, and takes more steps.
-
-**Growth.** Where the counts say little (a learned law, a wide one) the unrestricted buffet is run
-from no features at all: rows ask for them one by one (`ribp.search.growth`).
-
-Several starts, of the kinds that suit the count laws, are made, and after a few sweeps the one of
-the highest log joint, less (D/2) log N for each feature in use, is taken. A chain easily puts an
-unused feature to use, and seldom gives one back: of starts that are nearly as good it should be
-given the simplest.
+- **staged**, where rows have different expected counts. A row that has one feature shows it alone,
+  and what it shows explains rows that have more. Groups of rows enter from the lowest count up.
+  While a group enters, its rows have exactly that count. They are filled greedily and swept at a
+  noise that is low for the first group (splitting a feature can be mended, merging two cannot) and
+  rises with each later group; then at the noise that the residuals show. Then the count laws are
+  opened, and the noise is raised above the size of a feature and lowered step by step;
+- **grown**, where the counts say little (a learned law, a wide one). The unrestricted buffet is run
+  from no features at all: rows ask for them one by one (`ribp.search.growth`);
+- **annealed**: rows are filled, and the noise is lowered step by step.
 
 All along the weights follow the features' popularity, so that features that nobody needs die out.
-The size of a feature is a = (sum x^2 / (D sum of counts))^{1/2}. Sizes and schedules were chosen on
-the chord spectra and the first toy set, and tested on others (`experiments/recovery`).
+The size of a feature is a = (sum x^2 / (D sum of counts))^{1/2}.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from itertools import cycle
-from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
@@ -43,276 +33,135 @@ from ribp.counts.tables import mean_log_probs
 from ribp.kernels import sweep_collapsed as kernel
 from ribp.likelihoods import units
 from ribp.likelihoods.data import Data, Rows
-from ribp.mcmc import gibbs, gibbs_rows
 from ribp.mcmc.rows_collapsed import CollapsedSums, gaussian, summarise
-from ribp.model import Model, State
+from ribp.model import Model
 from ribp.rng import kernel_seed
+from ribp.search.count_limits import CountLimits, popularity
 from ribp.search.growth import GrowingBuffet, annealed, grown
 from ribp.symmetric import log_esp
 
-_SETTLING = 10  # sweeps before starts are compared
-SEARCH_ROWS = 2000
-"""Rows that a search looks at, however many there are."""
 _WIDE = 4  # possible counts, from which on counts say little
+_FIRST_NOISE = 0.02  # variance for the first group, as a share of its variance
+_RISE = 4.0  # of the variance, with each later group
+_FLOOR = 0.1  # least noise while groups enter, in units of the overall standard deviation
+_COLD_SWEEPS = 10
+_LEARNING_SWEEPS = 10
+_HOT = (1.2, 1.7)  # where annealing begins after groups, in units of a feature; in turns
+_HOT_ALONE = 1.0  # the same without groups
+_COOL = 0.25  # where it ends, in units of the overall standard deviation
+_STEPS = 50
+_GROWING_SWEEPS = 60
+_HEAT = 1.0  # where noise begins while features grow, in units of the overall standard deviation
 _REST = 0.5  # of a background, once an offset is taken off, in units of the size of a feature
 
-
-class Schedule(NamedTuple):
-    """How the search goes. Noise is in units of the overall standard deviation, or of a feature."""
-
-    staged: bool = True
-    """Whether rows with few features enter first."""
-    first_noise: float = 0.02
-    """Variance for the first group, as a share of its variance."""
-    rise: float = 4.0
-    """Of the variance, with each later group."""
-    floor: float = 0.1
-    """Least noise while groups enter."""
-    cold_sweeps: int = 10
-    learning_sweeps: int = 10
-    hot: tuple[float, ...] = (1.2, 1.7)
-    """Where annealing begins after groups have entered, in units of the size of a feature; starts
-    take turns, since no one heat suits all data."""
-    hot_alone: float = 1.0
-    """Where it begins where there is only one group."""
-    cool: float = 0.25
-    """Where it ends."""
-    cool_alone: float = 0.2
-    steps: int = 100
-    steps_alone: int = 500
-    growing_sweeps: int = 60
-    heats: tuple[float | None, ...] = (1.0, None, None, None, 0.5)
-    """Where noise begins while features grow, in units of the overall standard deviation: starts
-    take turns; None for the noise that the rows leave."""
+Quiet = Callable[[], None]
+"""Called now and then; it may raise to end a search."""
 
 
-DEFAULT = Schedule()
-Tick = Callable[[int, int], None]
-"""Told now and then how much of a search is done, of how much; it may raise to end it."""
-Kind = Callable[[np.random.Generator, Model, Data, Schedule, Callable[[], None]], State]
+def start_rows(
+    rng: np.random.Generator, model: Model, data: Data, number: int, tick: Quiet
+) -> Rows:
+    """Return rows that obey their laws.
 
-
-def no_tick(done: int, total: int) -> None:
-    """Do nothing: nobody wants to know."""
-
-
-def best_start(
-    rng: np.random.Generator,
-    model: Model,
-    data: Data,
-    n_starts: int = 6,
-    schedule: Schedule = DEFAULT,
-    tick: Tick = no_tick,
-) -> State:
-    """Return the best of several starts after a few sweeps: likely, with few features."""
-    return scored_start(rng, model, data, n_starts, schedule, tick).state._replace(number=0)
-
-
-class ScoredStart(NamedTuple):
-    """A start, and its log joint less a price for each feature in use."""
-
-    state: State
-    score: float
-
-
-def scored_start(
-    rng: np.random.Generator,
-    model: Model,
-    data: Data,
-    n_starts: int,
-    schedule: Schedule = DEFAULT,
-    tick: Tick = no_tick,
-) -> ScoredStart:
-    """Return the best of several starts with its score."""
-    best: ScoredStart | None = None
-    kinds = cycle(_kinds(model, schedule))
-    integrated = model.likelihood.integrates_features and not model.likelihood.known
-    update = gibbs.update if integrated else gibbs_rows.update_in_memory
-    for kind, done in zip(kinds, range(n_starts), strict=False):
-        here = partial(tick, done, n_starts)
-        state, seed = kind(rng, model, data, schedule, here), kernel_seed(rng)
-        for _ in range(_SETTLING):
-            here()
-            state, info = update(rng, seed, state, model, data)
-        score = info.log_joint - price(data) * np.count_nonzero(state.rows.any(axis=0))
-        if best is None or score > best.score:
-            best = ScoredStart(state, score)
-    assert best is not None
-    return best
-
-
-def price(data: Data) -> float:
-    """Return what a feature in use must be worth."""
-    n_rows, dims = data.shape
-    return 0.5 * dims * math.log(max(n_rows, 2))
-
-
-def _kinds(model: Model, schedule: Schedule) -> list[Kind]:
-    """Return the kinds of starts that suit the laws, the best one first."""
-    one_group = np.unique(_centres(model.counts, model.n_features)).size == 1
-    annealed: Kind = partial(_searched, hot=None)
-    found: list[Kind] = []
-    if schedule.staged and not one_group:
-        found += [partial(_searched, hot=hot) for hot in schedule.hot]
-    tables = mean_log_probs(model.counts, model.n_features)
-    if (np.isfinite(tables).sum(axis=1) >= _WIDE).all():
-        found += [partial(_grown, heat=heat) for heat in schedule.heats]
-    return [*found, annealed]
-
-
-def searched_rows(rng: np.random.Generator, n_rows: int) -> IntArray:
-    """Return the rows of a search, in order: all if there are no more than `SEARCH_ROWS`."""
-    if n_rows <= SEARCH_ROWS:
-        return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, SEARCH_ROWS, replace=False))
-
-
-def _grown(
-    rng: np.random.Generator,
-    model: Model,
-    data: Data,
-    schedule: Schedule,
-    tick: Callable[[], None],
-    *,
-    heat: float | None,
-) -> State:
-    """Return a state whose rows come from an unrestricted buffet, made to obey their laws."""
-    likelihood, linear = model.likelihood.linearised(data)
-    search = _Search(
-        rng, replace(model, likelihood=likelihood), linear, searched_rows(rng, len(data.values)),
-        schedule, tick,
-    )  # fmt: skip
-    search.grow(heat)
-    return from_rows(rng, model, data, search.all_rows())
-
-
-def _searched(
-    rng: np.random.Generator,
-    model: Model,
-    data: Data,
-    schedule: Schedule,
-    tick: Callable[[], None],
-    *,
-    hot: float | None,
-) -> State:
-    """Return a state found by staging and annealing from there, or by annealing alone."""
-    some = searched_rows(rng, len(data.values))
-    likelihood, linear = model.likelihood.linearised(data)
-    search = _Search(
-        rng, replace(model, likelihood=likelihood), linear, some, schedule, tick, hot=hot
-    )
-    search.enter_groups()
-    search.anneal()
-    return from_rows(rng, model, data, search.all_rows())
+    Parameters
+    ----------
+    rng
+    model
+        A linear-Gaussian model of these rows.
+    data
+        In units of the noise, about.
+    number
+        Of the start: kinds take turns.
+    tick
+        Called now and then.
+    """
+    search = _Search(rng, model, data, tick)
+    ways = search.ways()
+    ways[number % len(ways)]()
+    return search.rows
 
 
 class _Search:
     """Rows on their way to a mode, at one noise level for all columns."""
 
-    def __init__(
-        self,
-        rng: np.random.Generator,
-        model: Model,
-        data: Data,
-        some: IntArray,
-        schedule: Schedule,
-        tick: Callable[[], None],
-        *,
-        hot: float | None = None,
-    ) -> None:
-        self.rng, self.model, self.some, self.schedule = rng, model, some, schedule
-        self.tick = tick
+    def __init__(self, rng: np.random.Generator, model: Model, data: Data, tick: Quiet) -> None:
+        self.rng, self.model, self.tick = rng, model, tick
         self.likelihood = gaussian(model)
         self.seed, self.number = kernel_seed(rng), 0
         self.counts = _centres(model.counts, model.n_features)
         if self.likelihood.background:
             data = _without_offset(data, self.counts)
-        self.data, here = data, data.rows(some)
-        self.observed = here.observed
-        self.filled = _column_means(here, self.counts[some])
+        self.data, self.filled = data, _column_means(data, self.counts)
         self.spread = float(self.filled.std()) or 1.0
-        wanted = max(int(self.counts[some].sum()), 1)
+        wanted = max(int(self.counts.sum()), 1)
         total = float((self.filled**2).sum())
         self.size = math.sqrt(total / (self.filled.shape[1] * wanted)) or 1.0
-        self.hot, self.alone = hot, hot is None
-        self.rows: Rows = np.zeros((some.size, model.n_features), np.int8)
+        self.rows: Rows = np.zeros((len(self.counts), model.n_features), np.int8)
         self.log_odds = np.zeros(model.n_features)
+        possible = np.isfinite(mean_log_probs(model.counts, model.n_features)).sum(axis=1)
+        self.staged = np.unique(self.counts).size > 1
+        self.wide = bool((possible >= _WIDE).all())
+
+    def ways(self) -> list[Callable[[], None]]:
+        """Return the kinds of starts that suit the laws."""
+        staged: list[Callable[[], None]] = []
+        if self.staged:
+            staged = [partial(self.stage, hot) for hot in _HOT]
+        if self.wide:
+            return [partial(self.grow, _HEAT), *staged, self.anneal_all, self.grow]
+        return staged or [self.anneal_all]
+
+    def stage(self, hot: float) -> None:
+        """Let groups of rows enter, then anneal from so many features' sizes."""
+        self.enter_groups()
+        self.anneal(hot)
+
+    def anneal_all(self) -> None:
+        """Give all rows their expected counts, and anneal."""
+        self._fill(np.arange(self.counts.size), self.counts, _HOT_ALONE * self.size)
+        self.anneal(_HOT_ALONE)
 
     def enter_groups(self) -> None:
         """Let rows enter, those with few features first."""
-        plan, counts = self.schedule, self.counts[self.some]
-        if self.alone:
-            self._fill(np.arange(counts.size), counts, plan.hot_alone * self.size)
-            return
         exact = np.where(np.eye(self.model.n_features + 1, dtype=bool), 0.0, -np.inf)
-        least, variance = plan.floor * self.spread, 0.0
-        for level in np.unique(counts):
-            at = np.flatnonzero(counts <= level)
-            variance = plan.rise * variance or plan.first_noise * float(self.filled[at].var())
+        least, variance = _FLOOR * self.spread, 0.0
+        for level in np.unique(self.counts):
+            at = np.flatnonzero(self.counts <= level)
+            variance = _RISE * variance or _FIRST_NOISE * float(self.filled[at].var())
             noise = max(math.sqrt(variance), least)
-            self._fill(at, counts[at], noise)
-            for step in range(plan.cold_sweeps + plan.learning_sweeps):
-                if step >= plan.cold_sweeps:
+            self._fill(at, self.counts[at], noise)
+            for step in range(_COLD_SWEEPS + _LEARNING_SWEEPS):
+                if step >= _COLD_SWEEPS:
                     noise = max(self._residual(at, noise), least)
-                self._sweep(at, noise, exact, counts[at])
+                self._sweep(at, noise, exact, self.counts[at])
             variance = max(variance, noise**2)
 
-    def anneal(self) -> None:
-        """Raise the noise and lower it again, with the count laws as they are."""
-        plan, alone = self.schedule, self.alone
-        hot = (plan.hot_alone if self.hot is None else self.hot) * self.size
-        cool = (plan.cool_alone if alone else plan.cool) * self.spread
-        counts, at = self.model.counts, np.arange(self.some.size)
-        here = RowCounts(counts.laws, counts.law_of_row[self.some])
-        for noise in np.geomspace(hot, cool, plan.steps_alone if alone else plan.steps):
-            laws = mean_log_probs(here, self.model.n_features, self.rows.sum(axis=1))
-            self._sweep(at, float(noise), laws, here.law_of_row)
+    def anneal(self, hot: float) -> None:
+        """Lower the noise from so many features' sizes, with the count laws as they are."""
+        counts, at = self.model.counts, np.arange(self.counts.size)
+        laws = mean_log_probs(counts, self.model.n_features)
+        for noise in np.geomspace(hot * self.size, _COOL * self.spread, _STEPS):
+            if self.model.learns_counts:
+                laws = mean_log_probs(counts, self.model.n_features, self.rows.sum(axis=1))
+            self._sweep(at, float(noise), laws, counts.law_of_row)
 
-    def grow(self, heat: float | None) -> None:
-        """Let rows ask for features, then bring their counts to what is possible."""
-        here = self.data.rows(self.some)
+    def grow(self, heat: float | None = None) -> None:
+        """Let rows ask for features, then bring their counts to what is possible.
+
+        Under a noise that falls from `heat`; without one under what the rows leave.
+        """
         buffet = GrowingBuffet(self.likelihood, most=2 * self.model.n_features)
         if heat is None:
-            found = grown(self.rng, buffet, here, self.schedule.growing_sweeps, self.tick)
+            state = grown(self.rng, buffet, self.data, _GROWING_SWEEPS, self.tick)
         else:
-            found = annealed(self.rng, buffet, here, heat, self.tick)
-        rows, parameters = found.rows, found.parameters
-        popular = np.argsort(-rows.sum(axis=0), kind="stable")[: self.model.n_features]
-        self.rows[:, : popular.size] = rows[:, popular]
-        self.log_odds = _popularity(self.rows)
-        wanted = self._possible(self.rows.sum(axis=1))
-        for n in np.flatnonzero(self.rows.sum(axis=1) > wanted):
-            on = np.flatnonzero(self.rows[n])
-            self.rows[n, on[wanted[n] :]] = 0  # the least popular ones go
-        noise = float(np.sqrt((parameters.noise_scale**2).mean()))
-        self._fill(np.arange(self.some.size), wanted, noise)
-
-    def _possible(self, ones: IntArray) -> IntArray:
-        """Return for every row the possible count nearest to the one it has."""
-        tables = mean_log_probs(self.model.counts, self.model.n_features)
-        sizes = np.arange(tables.shape[1])
-        nearest = np.empty((len(tables), sizes.size), np.int64)
-        for at, table in enumerate(tables):
-            possible = np.flatnonzero(np.isfinite(table))
-            nearest[at] = possible[np.abs(possible[:, None] - sizes).argmin(axis=0)]
-        return np.asarray(nearest[self.model.counts.law_of_row[self.some], ones])
-
-    def all_rows(self) -> Rows:
-        """Return rows for all of the data: those not yet in are filled given the others."""
-        rows = np.zeros((self.data.shape[0], self.model.n_features), np.int8)
-        rows[self.some] = self.rows
-        if len(rows) == self.some.size:
-            return rows
-        noise = (
-            self._residual(np.arange(self.some.size), self.schedule.cool * self.spread)
-            or self.spread
-        )
-        scaled = _column_means(self.data, self.counts) / noise
-        wide = self.likelihood.with_background(rows).copy()
-        summary = self._summary(scaled[self.some], wide[self.some], noise)
-        counts = np.where(rows.any(axis=1), 0, self.counts)
-        kernel.fill(self.seed, self.number, scaled, wide, counts, *summary, self.log_odds)
-        return np.ascontiguousarray(wide[:, : self.model.n_features])
+            state = annealed(self.rng, buffet, self.data, heat, self.tick)
+        popular = np.argsort(-state.rows.sum(axis=0), kind="stable")[: self.model.n_features]
+        self.rows[:, : popular.size] = state.rows[:, popular]
+        self.log_odds = popularity(self.rows)
+        limits = CountLimits.of(self.model.counts, self.model.n_features)
+        wanted = limits.cut(self.rows)
+        noise = float(np.sqrt((state.parameters.noise_scale**2).mean()))
+        self._fill(np.arange(wanted.size), wanted, noise)
 
     def _fill(self, at: IntArray, counts: IntArray, noise: float) -> None:
         scaled, rows = self.filled[at] / noise, self._wide(at)
@@ -325,20 +174,13 @@ class _Search:
         self.tick()
         scaled, rows = self.filled[at] / noise, self._wide(at)
         summary = self._summary(scaled, rows, noise)
-        self.log_odds = _popularity(self.rows[at])
+        self.log_odds = popularity(self.rows[at])
         tables = laws - log_esp(self.log_odds)
-        observed = self.observed[at] if self.observed.size else self.observed
+        observed = self.data.observed if self.data.complete else self.data.observed[at]
         kernel.sweep(
-            self.seed,
-            self.number,
-            scaled,
-            observed,
-            rows,
-            *summary,
-            self.log_odds,
-            tables,
+            self.seed, self.number, scaled, observed, rows, *summary, self.log_odds, tables,
             law_of_row,
-        )
+        )  # fmt: skip
         self.rows[at] = rows[:, : self.model.n_features]
         self.filled[at] = scaled * noise
         self.number += 1
@@ -410,39 +252,3 @@ def _without_offset(data: Data, counts: IntArray) -> Data:
     share = number / max(len(counts), 1)
     slope = k @ around / (float(k @ k) * share + 4.0 * max(float(counts.mean()), 1.0))
     return units.scaled(data, means - slope * counts.mean(), np.ones(data.shape[1]))
-
-
-def _popularity(rows: Rows) -> FloatArray:
-    """Return log-odds of the features, each with 1/I rows more than it has."""
-    sizes = rows.sum(axis=0)
-    return np.asarray(np.log((sizes + 1.0 / sizes.size) / (len(rows) - sizes + 1.0)))
-
-
-def _known_first(model: Model, data: Data, rows: Rows) -> Rows:
-    """Return rows whose first features are those that resemble the known ones most."""
-    known = model.likelihood.known_features
-    wide = np.column_stack([rows, np.ones(len(rows))]).astype(np.float64)
-    precision = wide.T @ wide + np.eye(wide.shape[1])
-    means = np.linalg.solve(precision, wide.T @ data.values)[: rows.shape[1]]
-    distance = ((known[:, None] - means) ** 2).sum(axis=2)
-    first = linear_sum_assignment(distance)[1]
-    return np.ascontiguousarray(rows[:, [*first, *np.setdiff1d(np.arange(rows.shape[1]), first)]])
-
-
-def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
-    """Return a state with these rows, all else drawn given them."""
-    if model.likelihood.known:
-        rows = _known_first(model, data, rows)
-    parameters = model.likelihood.first_guess(data, model.n_features)
-    for _ in range(5):
-        parameters = model.likelihood.update(rng, data, rows, parameters)
-    mean = min(max(float(rows.sum(axis=1).mean()), 0.1), 0.9 * model.n_features)
-    state = State(
-        rows,
-        _popularity(rows),
-        model.mass or mean,
-        model.concentration or 1.0,
-        mean_log_probs(model.counts, model.n_features),
-        parameters,
-    )
-    return gibbs.finish_in_memory(rng, state, model, data)[0]._replace(number=0)

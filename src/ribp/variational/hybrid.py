@@ -33,9 +33,8 @@ from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
 from ribp.rng import kernel_seed
 from ribp.rows.store import ChainRows
-from ribp.search import starts
-from ribp.search.sampled_start import followed
-from ribp.search.starts import Tick, best_start, no_tick, searched_rows
+from ribp.search.following import followed, searched_state
+from ribp.search.pool import Start
 from ribp.variational.features import draw_features
 from ribp.variational.hybrid_rows import Begin, Begun, DrawRows, Improve, Improved
 from ribp.variational.mean_field import count_prior, data_bound, first_features, improve_features
@@ -120,19 +119,15 @@ def start(
     rng: np.random.Generator,
     model: Model,
     rows: ChainRows,
-    tick: Tick = no_tick,
-    n_starts: int = 2,
+    begin: Start,
 ) -> VariationalState:
-    """Return a state that begins at the rows of a short search by Gibbs sampling.
+    """Return a state that begins at the rows that a search has found.
 
     On the chord spectra it stays there (F1 1.000); from random rows mean field ends at 0.49, from
-    annealed ones at 0.71 (medians of five seeds). With many rows the search is made on some of
-    them, and all follow.
+    annealed ones at 0.71 (medians of five seeds). Rows that were not searched follow.
     """
-    n_rows = rows.shape[0]
-    some = searched_rows(rng, n_rows)
-    state = best_start(rng, model.on_rows(some), rows.take(some), n_starts, tick=tick)
-    if n_rows <= starts.SEARCH_ROWS:
+    state = searched_state(rng, model, begin, rows)
+    if begin.some.size == rows.shape[0]:
         return from_rows(model, rows, state.rows, state)
     return from_features(rng, model, rows, state)
 

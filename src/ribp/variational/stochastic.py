@@ -46,8 +46,7 @@ from ribp.model import Model, Tally
 from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.rows.store import ChainRows
-from ribp.search import starts
-from ribp.search.starts import Tick, no_tick
+from ribp.search.pool import Start
 from ribp.variational import point_weights, structured
 from ribp.variational.features import RowSums, with_means
 from ribp.variational.state import StochasticState, VariationalState, weights_of
@@ -193,13 +192,11 @@ def start(
     rng: np.random.Generator,
     model: Model,
     rows: ChainRows,
-    tick: Tick = no_tick,
-    n_starts: int = 5,
+    begin: Start,
 ) -> StochasticState:
-    """Return a state fitted to some of the rows."""
-    some = np.sort(rng.permutation(rows.shape[0])[: starts.SEARCH_ROWS])
-    state, here = structured.searched(rng, model.on_rows(some), rows, some, tick, n_starts)
-    return from_structured(state, model, here, some)
+    """Return a state fitted to the rows that were searched."""
+    state, here = structured.searched(rng, model, rows, begin)
+    return from_structured(state, model, here, begin.some)
 
 
 def from_structured(

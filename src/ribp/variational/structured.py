@@ -31,8 +31,8 @@ from ribp.mcmc.rows_collapsed import gaussian
 from ribp.model import Model, State, Tally
 from ribp.rows.local import LocalRows, in_memory
 from ribp.rows.store import ChainRows
-from ribp.search import starts
-from ribp.search.starts import Tick, best_start, no_tick, searched_rows
+from ribp.search.following import searched_state
+from ribp.search.pool import Start
 from ribp.variational import features as feature_part
 from ribp.variational import point_weights
 from ribp.variational.features import FeatureFactor, RowSums
@@ -92,41 +92,34 @@ def start(
     rng: np.random.Generator,
     model: Model,
     rows: ChainRows,
-    tick: Tick = no_tick,
-    n_starts: int = 5,
+    begin: Start,
 ) -> VariationalState:
-    """Return the state at the rows that a short search by Gibbs sampling finds.
+    """Return the state at the rows that a search has found.
 
     It is the search that finds the features. From random rows annealing the noise of q alone does
     not, and updates that begin at the wrong features stay there.
     """
-    n_rows = rows.shape[0]
-    if n_rows <= starts.SEARCH_ROWS:
-        best = best_start(rng, model, rows.take(np.arange(n_rows)), n_starts, tick=tick)
-        return from_rows(model, rows, best.rows, best)
-    some = searched_rows(rng, n_rows)
-    state, _ = searched(rng, model.on_rows(some), rows, some, tick, n_starts)
-    law_counts = law_counts_of(model, state, some) * (n_rows / some.size)
-    state = state._replace(law_counts=law_counts, number=0)
-    tick(n_starts, n_starts)
-    order = Pass(global_factors(state, model), _NO_SEED, 0, CAREFUL, fresh=True)
-    return finish(state, model, totals_after(rows, order))
+    some, n_rows = begin.some, rows.shape[0]
+    if some.size == n_rows:
+        state = searched_state(rng, model, begin, rows)
+        return from_rows(model, rows, state.rows, state)
+    q, _ = searched(rng, model, rows, begin)
+    law_counts = law_counts_of(model, q, some) * (n_rows / some.size)
+    q = q._replace(law_counts=law_counts, number=0)
+    order = Pass(global_factors(q, model), _NO_SEED, 0, CAREFUL, fresh=True)
+    return finish(q, model, totals_after(rows, order))
 
 
 def searched(
     rng: np.random.Generator,
     model: Model,
     rows: ChainRows,
-    some: IntArray,
-    tick: Tick,
-    n_starts: int,
+    begin: Start,
 ) -> tuple[VariationalState, LocalRows]:
-    """Return a state of some rows, as if there were no others, and these rows in memory.
-
-    `model` is that of these rows.
-    """
-    here = in_memory(rows.take(some)).rows(layout(model), model.counts.law_of_row)
-    state = start(rng, model, here, tick, n_starts)
+    """Return a state of the rows that were searched, as if there were no others, and these rows."""
+    model = model.on_rows(begin.some)
+    here = in_memory(rows.take(begin.some)).rows(layout(model), model.counts.law_of_row)
+    state = start(rng, model, here, begin.whole)
     for _ in range(_FIRST_UPDATES):
         state, _ = update(_NO_SEED, state, model, here, every=5)
     return state, here

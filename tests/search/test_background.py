@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import ribp
-from ribp import background_choice, counts
-from ribp.background_choice import BackgroundChoice, asked_for, choose_background
+from ribp import counts
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.errors import InputError
@@ -15,7 +14,8 @@ from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.validation import as_data
 from ribp.model import Model
-from ribp.search.starts import no_tick
+from ribp.search import background, pool
+from ribp.search.background import BackgroundChoice, asked_for
 from tests.helpers.clear_features import clear_features
 
 pytestmark = pytest.mark.jit
@@ -35,7 +35,8 @@ def model_of(X, laws, kind="gaussian"):
 
 
 def chosen(model, X, seed=0):
-    return choose_background(np.random.default_rng(seed), model, as_data(X), no_tick)
+    search = pool.Search(model, as_data(X), np.arange(len(X)), (seed,), 0, choose=True)
+    return pool.settle(search).choice
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -45,7 +46,7 @@ def test_offsets_need_one_and_nothing_else_does(seed):
     assert (found.on, found.gain < 1.0) == (False, True)
     shifted, k = table(seed, offset=3.0)
     found = chosen(model_of(shifted, k), shifted)
-    assert (found.on, found.gain > background_choice.LEAST_GAIN) == (True, True)
+    assert (found.on, found.gain > background.LEAST_GAIN) == (True, True)
     assert "times the price of a feature, more than 3" in found.reason
 
 
@@ -63,9 +64,9 @@ def test_a_feature_that_all_rows_have_is_a_background():
     found = chosen(model_of(X, window), X)
     assert found.on
     rows = np.ones((20, 1), np.int8)
-    assert background_choice._stands_in(model_of(X, window), rows)
-    assert not background_choice._stands_in(model_of(X, k), rows)  # exact counts leave no choice
-    assert not background_choice._stands_in(model_of(X, window), np.eye(20, dtype=np.int8))
+    assert background._stands_in(model_of(X, window), rows)
+    assert not background._stands_in(model_of(X, k), rows)  # exact counts leave no choice
+    assert not background._stands_in(model_of(X, window), np.eye(20, dtype=np.int8))
 
 
 @pytest.mark.parametrize("kind", [BuffetModel, FiniteBuffetModel])
@@ -87,7 +88,7 @@ def test_counts_that_no_features_could_give():
 def test_columns_very_far_from_zero_need_no_search(monkeypatch):
     X, k = table()
     X[:, 2] += 1e6
-    monkeypatch.setattr(background_choice, "scored_start", None)
+    monkeypatch.setattr(pool, "repaired", None)
     assert chosen(model_of(X, k), X).on
 
 

@@ -1,0 +1,364 @@
+"""One pool of starts for all chains of a fit, made once, on all cores.
+
+A start is rows (`ribp.search.starts`), repaired (`ribp.search.repairs`), for at most 2000 rows of
+the data; everything else is drawn given them, and other rows follow (`ribp.search.following`). All
+starts are made with randomness of their own, so that it does not matter which thread makes which.
+
+**The first start** settles what nobody has said: whether there is a background (one start without
+and one with it, `ribp.search.background`), and how many features there is room for
+(`ribp.search.capacity`). It is repaired until nothing helps any more.
+
+**The others** end sooner if they reach the score of the first. How many of all starts reach the
+best score is an honest measure of how hard the problem is: chains that agree because they all begin
+at one start would say nothing. If it is one, this one is looked at with more patience.
+
+Chains begin at different starts, the best ones first. Searches happen in a linear-Gaussian table.
+Where the model is another one (counts, known features) its own log joint, after a few sweeps, says
+which starts are good, and whether repairs have made them better. An unrestricted buffet is searched
+as if its count law were learned.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ribp.checks import IntArray
+from ribp.counts import as_row_counts
+from ribp.counts.tables import mean_log_probs
+from ribp.likelihoods.data import Data, Rows
+from ribp.mcmc import gibbs, gibbs_rows
+from ribp.model import Model, State
+from ribp.rng import kernel_seed
+from ribp.search import capacity
+from ribp.search.background import BackgroundChoice, asked_for, compared, obvious, with_background
+from ribp.search.count_limits import popularity
+from ribp.search.repairs import Repairs, Scored, price, tolerance
+from ribp.search.starts import start_rows
+from ribp.threads import in_threads, one_blas_thread
+
+SEARCH_ROWS = 2000
+"""Rows that a search looks at, however many there are."""
+_MORE = 0.5  # starts for each chain beyond the first, so that chains need not take poor ones
+_LEAST = 4  # starts, however few chains
+_PATIENT = 4.0  # times as long as usual to look for repairs of a best start that is alone
+_SETTLING = 10  # sweeps of a model that is not linear and Gaussian before starts are compared
+
+Tick = Callable[[int, int], None]
+"""Told now and then how many starts are made, of how many; it may raise to end the search."""
+
+
+class Start(NamedTuple):
+    """Where a chain may begin."""
+
+    rows: Rows
+    """Of the rows that were searched, shape (some rows, features)."""
+    some: IntArray
+    """Which rows these are."""
+
+    @property
+    def whole(self) -> Start:
+        """The same start of data that have no other rows."""
+        return self._replace(some=np.arange(self.some.size))
+
+
+class Reached(NamedTuple):
+    """How hard a problem is: how many starts came to the best score."""
+
+    n_starts: int = 0
+    n_best: int = 0
+
+    def __str__(self) -> str:
+        if not self.n_starts:
+            return "none: chains begin at draws of the prior"
+        return f"{self.n_best} of {self.n_starts} starts reached the best log joint"
+
+
+class Pool(NamedTuple):
+    """The starts of a fit, the best first."""
+
+    starts: tuple[Start, ...] = ()
+    reached: Reached = Reached()
+
+    def start(self, chain: int) -> Start | None:
+        """Return where a chain begins; None if the method does not search."""
+        return self.starts[chain % len(self.starts)] if self.starts else None
+
+
+class Settled(NamedTuple):
+    """What a search has decided."""
+
+    model: Any
+    choice: BackgroundChoice
+    pool: Pool
+
+
+def no_tick(done: int, total: int) -> None:
+    """Do nothing: nobody wants to know."""
+
+
+def searched_rows(rng: np.random.Generator, n_rows: int) -> IntArray:
+    """Return the rows of a search, in order: all if there are no more than `SEARCH_ROWS`."""
+    if n_rows <= SEARCH_ROWS:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, SEARCH_ROWS, replace=False))
+
+
+def as_restricted(model: Any, n_rows: int) -> Model:
+    """Return the model that is searched: a buffet as if its count law were learned."""
+    if isinstance(model, Model):
+        return model
+    size = getattr(model, "n_features", None)
+    laws = as_row_counts(capacity.free_law(size), n_rows)
+    size = size or capacity.first_guess(laws, model.mass)
+    mass = model.mass if model.mass is None or model.mass < size else None
+    return Model(laws, size, model.likelihood, mass, model.concentration)
+
+
+def _unlimited(model: Any) -> bool:
+    """Return whether a model has as many features as its rows ask for."""
+    return not hasattr(model, "n_features")
+
+
+class Search(NamedTuple):
+    """What is searched for, and how.
+
+    Parameters
+    ----------
+    model
+        Of these rows.
+    data
+        In the units of the user.
+    seed
+        Entropy of all randomness.
+    n_chains
+        How many starts are needed; 0 if only the background is to be chosen.
+    grow
+        Whether the model may get more features.
+    choose
+        Whether a background is switched on or off.
+    """
+
+    model: Any
+    data: Data
+    some: IntArray
+    seed: tuple[int, ...]
+    n_chains: int
+    grow: bool = False
+    choose: bool = False
+
+
+def settle(search: Search, n_threads: int = 1, tick: Tick = no_tick) -> Settled:
+    """Choose a background and a number of features, and make the starts of all chains."""
+    model, data, n_chains = search.model, search.data, search.n_chains
+    choice = obvious(model, data) if search.choose else asked_for(model.likelihood.background)
+    options = [choice.on] if choice else [False, True]
+    n_starts = max(_LEAST, n_chains + round(_MORE * (n_chains - 1))) if n_chains else 0
+    total = len(options) + max(n_starts - 1, 0)
+    if not n_starts and len(options) == 1:
+        assert choice is not None
+        return Settled(with_background(model, choice.on), choice, Pool())
+    done = _Counter(tick, total)
+    with one_blas_thread():
+        works = [partial(_first, search, on, done) for on in options]
+        firsts = in_threads(works, n_threads, done.stop)
+        if choice is None:
+            choice = compared(as_restricted(model, len(data.values)), data, *firsts)
+        best = firsts[options.index(choice.on)]
+        others = [partial(_another, search, best, at, done) for at in range(1, n_starts)]
+        found = [best, *in_threads(others, n_threads, done.stop)]
+        if n_starts > 1:
+            found = _again(search, found, done)
+    reached = max(one.score for one in found) - tolerance(data)
+    found.sort(key=lambda one: -min(one.score, reached))  # the best are equals, in any order
+    n_best = sum(bool(one.score >= reached) for one in found)
+    model = with_background(model, choice.on)
+    if search.grow:
+        model = replace(model, n_features=best.model.n_features)
+    starts = tuple(Start(one.state.rows, search.some) for one in found[:n_chains])
+    return Settled(model, choice, Pool(starts, Reached(n_starts, n_best)))
+
+
+class Stopped(Exception):  # noqa: N818 - not an error
+    """Somebody wants a search to end."""
+
+
+class _Counter:
+    """Counts starts that are made, and ends those that are not wanted any more."""
+
+    def __init__(self, tick: Tick, total: int) -> None:
+        self.tick, self.done, self.total = tick, 0, total
+        self.stop = threading.Event()
+
+    def __call__(self) -> None:
+        if self.stop.is_set():
+            raise Stopped
+        self.tick(min(self.done, self.total), self.total)
+
+
+class _Found(NamedTuple):
+    """A start that was repaired."""
+
+    model: Model
+    state: State
+    score: float
+    linear_score: float
+    """In the linear-Gaussian table where it was repaired."""
+
+
+def _rng(search: Search, on: bool, number: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(search.seed, spawn_key=(2**31, on, number)))
+
+
+def _first(search: Search, on: bool, done: _Counter) -> _Found:
+    """Return the first start, with as much room as it needs."""
+    model = with_background(as_restricted(search.model, len(search.data.values)), on)
+    data = model.likelihood.standard(search.data)
+    grow = search.grow or _unlimited(search.model)
+    found = repaired(_rng(search, on, 0), model, data, 0, done, grow=grow)
+    done.done += 1
+    return found
+
+
+def _another(search: Search, first: _Found, number: int, done: _Counter) -> _Found:
+    """Return a further start for the model of the first."""
+    data, on = first.model.likelihood.standard(search.data), first.model.likelihood.background
+    enough = first.linear_score
+    found = repaired(_rng(search, on, number), first.model, data, number, done, enough=enough)
+    done.done += 1
+    return found
+
+
+def _again(search: Search, found: list[_Found], done: _Counter) -> list[_Found]:
+    """Return the starts; the best, if no other is as good, is repaired with more patience."""
+    ranked = sorted(found, key=lambda one: -one.score)
+    best, data = ranked[0], ranked[0].model.likelihood.standard(search.data)
+    linear, table = _linear(best.model, data)
+    alone = ranked[1].score < best.score - tolerance(data)
+    if not alone or linear is not best.model:
+        return found
+    rng = _rng(search, best.model.likelihood.background, len(found))
+    more = Repairs(rng, linear, table, done, _PATIENT).run(best.state)
+    better = best._replace(state=more.state, score=more.score)
+    return [better if one is best and more.score > best.score else one for one in found]
+
+
+def repaired(
+    rng: np.random.Generator,
+    model: Model,
+    data: Data,
+    number: int = 0,
+    tick: Callable[[], None] = lambda: None,
+    *,
+    grow: bool = False,
+    enough: float = np.inf,
+) -> _Found:
+    """Return a start and what repairs have made of it.
+
+    Parameters
+    ----------
+    rng
+    model, data
+        Of the rows that are searched, in standard units.
+    number
+        Of the start: kinds take turns.
+    tick
+        Called now and then; it may raise to end the search.
+    grow
+        Whether the model may get more features.
+    enough
+        A score that ends repairs.
+    """
+    linear, table = _linear(model, data)
+    _, by_noise = linear.likelihood.linearised(table)
+    state = from_rows(rng, linear, table, start_rows(rng, linear, by_noise, number, tick))
+    enough -= tolerance(data)
+    for _ in range(capacity.MOST_GROWTH):
+        if grow and capacity.needs_room(state.rows):
+            linear, state = capacity.enlarged(rng, linear, state)
+        first = state
+        found = Repairs(rng, linear, table, tick).run(state, enough)
+        state = found.state
+        if not (grow and capacity.needs_room(state.rows)):
+            break
+    if linear.likelihood is model.likelihood:
+        return _Found(linear, *found, found.score)
+    model = replace(model, n_features=linear.n_features)
+    tried = [_settled(rng, model, data, rows, tick) for rows in (first.rows, state.rows)]
+    return _Found(model, *max(tried, key=lambda one: one.score), found.score)
+
+
+def best(
+    rng: np.random.Generator,
+    model: Any,
+    data: Data,
+    n_starts: int = 6,
+    tick: Tick = no_tick,
+) -> Start:
+    """Return the best of several starts, for data in memory and in standard units."""
+    some = searched_rows(rng, len(data.values))
+    here, few = as_restricted(model, len(data.values)).on_rows(some), data.rows(some)
+    grow = _unlimited(model)
+    found = [repaired(rng, here, few, 0, partial(tick, 0, n_starts), grow=grow)]
+    for number in range(1, n_starts):
+        quiet, first = partial(tick, number, n_starts), found[0]
+        enough = first.linear_score
+        found.append(repaired(rng, first.model, few, number, quiet, enough=enough))
+    return Start(max(found, key=lambda one: one.score).state.rows, some)
+
+
+def _linear(model: Model, data: Data) -> tuple[Model, Data]:
+    """Return a linear-Gaussian model and table in whose place rows can be searched."""
+    likelihood = model.likelihood
+    if likelihood.integrates_features and not likelihood.known:
+        return model, data
+    linear, table = likelihood.linearised(data)
+    return replace(model, likelihood=replace(linear, known=())), table
+
+
+def _settled(
+    rng: np.random.Generator, model: Model, data: Data, rows: Rows, tick: Callable[[], None]
+) -> Scored:
+    """Return a state after a few sweeps that keep the features."""
+    state, seed = from_rows(rng, model, data, rows), kernel_seed(rng)
+    for _ in range(_SETTLING):
+        tick()
+        state, info = gibbs_rows.update_in_memory(rng, seed, state, model, data)
+    used = np.count_nonzero(info.tally.sizes)
+    return Scored(state, float(info.log_joint) - price(data) * used)
+
+
+def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
+    """Return a state with these rows, all else drawn given them."""
+    if model.likelihood.known:
+        rows = _known_first(model, data, rows)
+    parameters = model.likelihood.first_guess(data, model.n_features)
+    for _ in range(5):
+        parameters = model.likelihood.update(rng, data, rows, parameters)
+    mean = min(max(float(rows.sum(axis=1).mean()), 0.1), 0.9 * model.n_features)
+    state = State(
+        rows,
+        popularity(rows),
+        model.mass or mean,
+        model.concentration or 1.0,
+        mean_log_probs(model.counts, model.n_features),
+        parameters,
+    )
+    return gibbs.finish_in_memory(rng, state, model, data)[0]._replace(number=0)
+
+
+def _known_first(model: Model, data: Data, rows: Rows) -> Rows:
+    """Return rows whose first features are those that resemble the known ones most."""
+    known = model.likelihood.known_features
+    wide = np.column_stack([rows, np.ones(len(rows))]).astype(np.float64)
+    precision = wide.T @ wide + np.eye(wide.shape[1])
+    means = np.linalg.solve(precision, wide.T @ data.values)[: rows.shape[1]]
+    distance = ((known[:, None] - means) ** 2).sum(axis=2)
+    first = linear_sum_assignment(distance)[1]
+    return np.ascontiguousarray(rows[:, [*first, *np.setdiff1d(np.arange(rows.shape[1]), first)]])
