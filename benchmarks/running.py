@@ -22,7 +22,7 @@ from ribp.running.checkpoint import Checkpoint
 from ribp.running.estimate import thinning
 from ribp.running.progress import Bars
 from ribp.running.samplers import sampler
-from ribp.search.starts import best_start
+from ribp.search.following import best_start
 from ribp.threads import one_blas_thread
 
 RATIOS = ALONE.replace("sweeps", "running") + "import json; print(json.dumps(running.found()))"

@@ -39,13 +39,9 @@ FIT = """
 import json, time, warnings
 import numpy as np
 import ribp
-from ribp.search import sampled_start
-from ribp.search.starts import Schedule, best_start
+from ribp.search import growth, pool, repairs, starts
 warnings.simplefilter("ignore")
-quick = Schedule(steps=5, steps_alone=10, growing_sweeps=3)
-sampled_start.best_start = lambda *given, **named: best_start(
-    *given[:3], 1, **(named | {{"schedule": quick}})
-)
+growth._STEPS, starts._GROWING_SWEEPS, repairs.MOST_TRIALS, pool._LEAST, pool._MORE = 10, 3, 2, 2, 0
 X = np.load({path!r}, mmap_mode=None if {memory} else "r")
 model = ribp.RestrictedIBP("gibbs-rows", max_features={features}, counts={law!r}, n_chains=2,
     n_warmup=2, n_draws=6, random_state=0, progress=False)

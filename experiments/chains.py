@@ -20,7 +20,7 @@ from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.mcmc import gibbs, gibbs_rows, rows_buffet
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
-from ribp.search.starts import Schedule, best_start
+from ribp.search.following import best_start
 from ribp.threads import one_blas_thread
 
 MOST_FEATURES = 200
@@ -45,22 +45,19 @@ def chain(
     n_sweeps: int,
     *,
     n_starts: int = 2,
-    grow: bool = True,
     values: FloatArray | None = None,
     hidden: BoolArray | None = None,
 ) -> Found:
     """Run one chain and keep the second half of its sweeps.
 
-    Features are integrated out for Gaussian data and kept for counts. Without `grow` no start is
-    made of an unrestricted buffet. `values` are the data with the entries that are `hidden` from
-    the chain.
+    Features are integrated out for Gaussian data and kept for counts. `values` are the data with
+    the entries that are `hidden` from the chain.
     """
     began, rng = time.process_time(), np.random.default_rng(seed)
     integrated = isinstance(model.likelihood, LinearGaussian)
     update = gibbs.update if integrated else gibbs_rows.update_in_memory
-    schedule = Schedule() if grow else Schedule(heats=())
     with one_blas_thread():
-        state = first = best_start(rng, model, data, n_starts, schedule)
+        state = first = best_start(rng, model, data, n_starts)
         key, n_kept = kernel_seed(rng), n_sweeps - n_sweeps // 2
         probs, used = np.zeros(state.rows.shape), 0.0
         held_out = np.full(0 if hidden is None else int(hidden.sum()), -np.inf)

@@ -1,5 +1,7 @@
 """Loaders of evaluation data that you must already have: they cannot ship with the package."""
 
+from experiments.data.cambridge import Images, load_cambridge
+from experiments.data.chords import AllChords, load_all_chords
 from experiments.data.labelled import Labelled
 from experiments.data.mulan import load_mulan
 from experiments.data.newsgroups import Newsgroups, load_newsgroups
@@ -13,11 +15,15 @@ from experiments.data.reuters_sets import (
 )
 
 __all__ = [
+    "AllChords",
+    "Images",
     "Labelled",
     "Newsgroups",
     "Reuters",
     "ReutersSet",
     "Story",
+    "load_all_chords",
+    "load_cambridge",
     "load_digest",
     "load_mix",
     "load_mulan",

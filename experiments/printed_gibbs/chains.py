@@ -20,7 +20,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.validation import as_data
 from ribp.model import Model, State
-from ribp.search import starts
+from ribp.search.following import best_start
 from ribp.testing.recovery import f1
 from ribp.threads import one_blas_thread
 
@@ -86,7 +86,7 @@ def compare(name: str, seed: int, n_sweeps: int) -> dict[str, dict[str, float]]:
     )  # fmt: skip
     model = Model(case.counts, case.rows.shape[1] + 6, likelihood)
     with one_blas_thread():
-        first = starts.best_start(rng, model, data)
+        first = best_start(rng, model, data)
         return {
             kind: _chain(
                 np.random.default_rng([seed, 4]), case, hidden, model, first, data, n_sweeps,

@@ -1,162 +1,223 @@
-"""Run the study: `python -m experiments.recovery.run`, some minutes; `--quick` for a look.
+"""Run the study: `python -m experiments.recovery.run`, 20 minutes; `--quick` for a look.
 
-For every case and seed one chain with default settings: the best of six starts, 100 sweeps of
-warm-up, 100 draws. Rows are read off where a feature is on in more than half of the draws, features
-as the mean of their draws. F1 of the rows after matching features one to one (Hungarian method);
-the number of true features that some found one resembles, |correlation| above 0.95. A chain that
-begins at the truth shows whether the posterior prefers another answer: its log joint stands beside.
-Then the same without staging on the first four cases, and with defaults on five further seeds, on
-which nothing was chosen.
+For every case and seed the search of a default fit (the starts of four chains), and one chain from
+its best start: 100 sweeps of warm-up, 50 draws. Rows are read off where a feature is on in more
+than half of the draws; F1 of their entries after matching features one to one (Hungarian method). A
+chain that begins at the truth shows whether the posterior prefers another answer: its log joint
+stands beside.
+
+Seeds 10 to 19 are fresh; on some of seeds 0 to 4 the search was developed. Then the parts of the
+search are left out one at a time, and the noise prior is made stronger.
+
+Every run is written when it ends, and a study that was stopped goes on. Files that are not there
+(`--data`, or the variable RIBP_DATA) are said to be missing, and their cases skipped.
 """
 
 from __future__ import annotations
 
-import time
+import argparse
+import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from experiments.recovery.cases import NAMES, Case, load
-from experiments.shared import parse, table, write_results, write_text
-from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.moments import moments
-from ribp.likelihoods.units import Units
-from ribp.likelihoods.validation import as_data
-from ribp.mcmc import gibbs
-from ribp.model import Model
-from ribp.rng import kernel_seed
-from ribp.search import capacity, starts
-from ribp.testing.recovery import f1, n_recovered
-from ribp.threads import one_blas_thread
+from experiments import shared, study
+from experiments.recovery import chains, images
+from experiments.recovery.cases import ALL_CHORDS, NAMES, NOISE, load
+from experiments.recovery.parts import WITHOUT, without
+from experiments.shared import table, write_text
 
-
-class Plan(NamedTuple):
-    """Which cases and seeds are run, and how starts are made."""
-
-    cases: Sequence[str] = NAMES
-    first_seed: int = 0
-    schedule: starts.Schedule = starts.Schedule()
-
-
-PLANS = {
-    "default": Plan(),
-    "not staged": Plan(NAMES[:4], schedule=starts.Schedule(staged=False)),
-    "further seeds": Plan(("chords-window", "bars", "signed"), first_seed=5),
-}
-N_SEEDS = 5
-
-
-class Found(NamedTuple):
-    """What one chain found."""
-
-    f1: float
-    alike: int
-    features: int
-    log_joint: float
-    truth_log_joint: float
-    truth_f1: float
-    seconds: float
+FRESH, LOOKED_AT = "fresh", "looked at"
+ALL = "chords-power-1332"
+SEEDS = {FRESH: range(20, 30), LOOKED_AT: range(10, 15)}
+FEW = range(20, 23)
+TAKEN_APART = ("chords-exact", "missing-one", "bars", "signed", "ibp-20")
+PRIORS = {"chords-power": (1, 4, 16), "ibp-20": (1, 16)}
+"""v of the noise prior, standard units; 1 is the library's."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write it to a folder."""
-    options = parse("recovery", arguments)
-    n_seeds, n_sweeps = (1, 20) if options.quick else (N_SEEDS, 100)
-    plans = {name: PLANS[name] for name in list(PLANS)[: 2 if options.quick else None]}
-    began, console, found, seconds = time.perf_counter(), Console(), {}, {}
-    for variant, plan in plans.items():
-        seeds = range(plan.first_seed, plan.first_seed + n_seeds)
-        for name in plan.cases:
-            runs = [_run(load(name, seed), seed, n_sweeps, plan.schedule) for seed in seeds]
-            key = f"{variant}: {name}"
-            found[key] = [_numbers(run) for run in runs]
-            seconds[key] = [run.seconds for run in runs]
-            console.print(f"{key}: F1 {' '.join(f'{run.f1:.3f}' for run in runs)}")
-        numbers = write_results(  # after each variant: they take minutes
-            options,
-            seeds=sorted({p.first_seed + at for p in plans.values() for at in range(n_seeds)}),
-            setting={"n_sweeps": n_sweeps},
-            numbers=found,
-            timing={"minutes": (time.perf_counter() - began) / 60, "seconds": seconds},
-        )
-    for file, lines in tables(numbers).items():
+    options = _options(arguments)
+    sweeps = chains.Sweeps(10, 10, 10) if options.quick else chains.Sweeps()
+    found = study.Study(options, {"sweeps": sweeps._asdict(), "n_chains": chains.N_CHAINS})
+    for variant, seeds in SEEDS.items():
+        for name in (*NAMES, *_there(options, ALL, ALL_CHORDS)):
+            most = 5 if name == ALL else len(seeds)
+            for seed in seeds[: 1 if options.quick else most]:
+                _add(found, variant, name, seed, sweeps)
+        if options.quick:
+            break
+    few = FEW[: 1 if options.quick else None]
+    for part in WITHOUT:
+        for name in TAKEN_APART[: 1 if options.quick else None]:
+            for seed in few:
+                with without(part):
+                    _add(found, part, name, seed, sweeps)
+    for name, variances in PRIORS.items():
+        for variance in variances[1:]:
+            for seed in few:
+                _add(found, _prior(variance), name, seed, sweeps, variance)
+    for name in _there(options, "cambridge-10k", images.FILE):
+        for kind in images.MODELS:
+            for seed in few:
+                if found.wants(kind, name, seed):
+                    numbers, seconds = images.run(kind, seed, options.data)
+                    found.add(kind, name, seed, numbers=numbers, seconds=seconds)
+    for file, lines in tables(found.numbers).items():
         write_text(options.out / file, lines)
 
 
-def _numbers(run: Found) -> dict[str, float]:
-    return {name: value for name, value in run._asdict().items() if name != "seconds"}
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    made, folder = shared.parser("recovery"), os.environ.get("RIBP_DATA")
+    made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    made.add_argument(
+        "--data",
+        type=Path,
+        default=folder and Path(folder),
+        help="folder of files that cannot ship; the variable RIBP_DATA says it too",
+    )
+    made.set_defaults(join=[])
+    return study.parse(made, arguments)
 
 
-_COLUMNS = ("F1, median (least)", "alike", "features found", "log joint less that at the truth")
-_TITLES = {
-    "default": "Defaults",
-    "not staged": "Without staging",
-    "further seeds": "Defaults, further seeds",
-}
+def _there(options: argparse.Namespace, case: str, file: str) -> list[str]:
+    """Return a case if its file is there; otherwise say that it is skipped."""
+    if options.data is not None and (options.data / file).exists():
+        return [case]
+    Console().print(f"{case}: skipped, no {file} (--data, RIBP_DATA)", highlight=False)
+    return []
+
+
+def _prior(variance: float) -> str:
+    return f"v = {variance:g}"
+
+
+def _add(
+    found: study.Study,
+    variant: str,
+    name: str,
+    seed: int,
+    sweeps: chains.Sweeps,
+    variance: float = 1.0,
+) -> None:
+    if found.wants(variant, name, seed):
+        case = load(name, seed, found.options.data)
+        run, seconds = chains.run(case, seed, sweeps, variance)
+        found.add(variant, name, seed, numbers=run._asdict(), seconds=seconds)
+
+
+Runs = list[dict[str, Any]]
+_COLUMNS = (
+    "F1, median (least)",
+    "from the truth",
+    "features",
+    "of them right",
+    "log joint less that at the truth",
+    "starts at the best score",
+)
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
     """Return the tables as Markdown, by the name of a file."""
     lines = []
-    for variant, title in _TITLES.items():
-        begins = f"{variant}: "
-        names = [key.removeprefix(begins) for key in numbers if key.startswith(begins)]
-        if names:
-            rows = [[name, *_cells(numbers[begins + name])] for name in names]
+    for variant, title in ((FRESH, "Fresh seeds"), (LOOKED_AT, "Seeds 10 to 14")):
+        rows = [
+            [name, *_cells(runs)] for name in (*NAMES, ALL) if (runs := _of(numbers, variant, name))
+        ]
+        if rows:
             lines += [f"**{title}.**", "", *table(("case", *_COLUMNS), rows)]
-    return {"table.md": lines}
+    return {
+        "table.md": lines,
+        "parts.md": _parts(numbers),
+        "noise-prior.md": _noise_prior(numbers),
+        "images.md": _images(numbers),
+    }
 
 
-def _cells(runs: list[dict[str, float]]) -> list[str]:
+def _of(numbers: dict[str, Any], variant: str, name: str, seeds: Sequence[int] = ()) -> Runs:
+    keys = [key for key in numbers if key.startswith(study.key(variant, name, ""))]
+    wanted = {study.key(variant, name, seed) for seed in seeds} or set(keys)
+    return [numbers[key] for key in keys if key in wanted]
+
+
+def _above(runs: Runs) -> list[float]:
+    return [run["log_joint"] - run["truth_log_joint"] for run in runs]
+
+
+def _f1(runs: Runs) -> str:
     f1 = [run["f1"] for run in runs]
-    above = [run["log_joint"] - run["truth_log_joint"] for run in runs]
+    return f"{np.median(f1):.3f} ({min(f1):.3f})"
+
+
+def _each(runs: Runs, name: str) -> str:
+    """Return a number of each run, those that are the same once."""
+    values = [run[name] for run in runs]
+    return str(values[0]) if len(set(values)) == 1 else " ".join(map(str, values))
+
+
+def _range(values: Sequence[float], form: str = ".0f") -> str:
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+def _cells(runs: Runs) -> list[str]:
     return [
-        f"{np.median(f1):.3f} ({min(f1):.3f})",
-        " ".join(str(run["alike"]) for run in runs) if runs[0]["alike"] else "",
-        " ".join(str(run["features"]) for run in runs),
-        f"{min(above):.0f} to {max(above):.0f}",
+        _f1(runs),
+        f"{np.median([run['truth_f1'] for run in runs]):.3f}",
+        _each(runs, "features"),
+        f"{sum(run['right'] for run in runs)} of {sum(run['true_features'] for run in runs)} true",
+        _range(_above(runs)),
+        f"{sum(run['n_best'] for run in runs)} of {sum(run['n_made'] for run in runs)}",
     ]
 
 
-def _run(case: Case, seed: int, n_sweeps: int, schedule: starts.Schedule) -> Found:
-    began = time.perf_counter()
-    rng, data = np.random.default_rng(seed), as_data(case.data)
-    likelihood = LinearGaussian(background=case.background, units=Units.of(moments(data)))
-    data = likelihood.standard(data)
-    size = case.max_features or capacity.first_guess(case.counts)
-    model = Model(case.counts, size, likelihood)
-    with one_blas_thread():
-        if case.max_features is None:
-            model = capacity.with_room(rng, model, data, gibbs.update)
-        state = starts.best_start(rng, model, data, schedule=schedule)
-        rows, features, log_joint = _means(rng, model, state, data, n_sweeps)
-        seconds = time.perf_counter() - began
-        truth = np.pad(case.rows, ((0, 0), (0, model.n_features - case.rows.shape[1])))
-        at_truth = starts.from_rows(rng, model, data, truth)
-        kept, _, truth_log_joint = _means(rng, model, at_truth, data, n_sweeps // 2)
-    on = rows > 0.5
-    same = 0 if case.components is None else n_recovered(features[on.any(axis=0)], case.components)
-    return Found(
-        f1(on, case.rows), same, int(on.any(axis=0).sum()), log_joint, truth_log_joint,
-        f1(kept > 0.5, case.rows), seconds,
-    )  # fmt: skip
+def _parts(numbers: dict[str, Any]) -> list[str]:
+    """Return a table: F1 and log joint with parts left out."""
+    rows = []
+    for name in TAKEN_APART:
+        for part in (FRESH, *WITHOUT):
+            runs = _of(numbers, part, name, FEW)
+            if runs:
+                best = f"{sum(run['n_best'] for run in runs)} of {sum(r['n_made'] for r in runs)}"
+                label = "default" if part == FRESH else part
+                rows.append([name, label, _f1(runs), _range(_above(runs)), best])
+    return table(("case", "search", *(_COLUMNS[at] for at in (0, 4, 5))), rows)
 
 
-def _means(rng: Any, model: Model, state: Any, data: Any, n_draws: int) -> tuple[Any, Any, float]:
-    """Return means of rows, features and log joint along a chain, after as long a warm-up."""
-    seed = kernel_seed(rng)
-    for _ in range(n_draws):
-        state, _ = gibbs.update(rng, seed, state, model, data)
-    rows = np.zeros(state.rows.shape)
-    features, total = np.zeros(state.parameters.features.shape), 0.0
-    for _ in range(n_draws):
-        state, info = gibbs.update(rng, seed, state, model, data)
-        rows += state.rows / n_draws
-        features += model.likelihood.reported(state.parameters).features / n_draws
-        total += info.log_joint / n_draws
-    return rows, features, total
+def _noise_prior(numbers: dict[str, Any]) -> list[str]:
+    """Return a table: what a stronger noise prior does."""
+    rows = []
+    for name, variances in PRIORS.items():
+        for variance in variances:
+            runs = _of(numbers, FRESH if variance == 1 else _prior(variance), name, FEW)
+            if runs:
+                noise = np.median([run["noise"] for run in runs]) / NOISE
+                rows.append([
+                    name, f"{variance:g}", _f1(runs), _each(runs, "features"),
+                    _range(_above(runs)), f"{noise:.2f}" if name == "ibp-20" else "",
+                ])  # fmt: skip
+    return table(("case", "v", *(_COLUMNS[at] for at in (0, 2, 4)), "noise / true noise"), rows)
+
+
+def _images(numbers: dict[str, Any]) -> list[str]:
+    """Return a table: features of the images."""
+    rows = []
+    for kind in images.MODELS:
+        runs = _of(numbers, kind, "cambridge-10k")
+        if runs:
+            rows.append([
+                kind,
+                _each(runs, "features"),
+                _each(runs, "all_features"),
+                " ".join("on" if run["background"] else "off" for run in runs),
+                _range([run["log_joint"] for run in runs]),
+                f"{sum(run['n_best'] for run in runs)} of {sum(run['n_made'] for run in runs)}",
+            ])  # fmt: skip
+    heads = ("model", f"features of more than {images.MANY} rows", "all features", "background")
+    return table((*heads, "log joint of the best chain", _COLUMNS[5]), rows)
 
 
 if __name__ == "__main__":

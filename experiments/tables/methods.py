@@ -2,10 +2,11 @@
 
 The paper does not say where its methods began. Here all R-IBP methods of a run begin at the same
 rows, found by the library's search (the better of two starts, which use the counts). On chords the
-two variational IBP methods begin at the better of a grown and an annealed mean field, and the IBP's
-Gibbs chain at the best of three short chains. On texts such short chains explode; there the
-variational IBP begins at an annealed mean field and Gibbs sampling of the IBP with no features at
-all. Each start is made once and its seconds are counted in each method that begins there.
+IBP methods begin where the same search ends if nothing is known of the counts: the better of two
+starts for the variational methods, the best of three for Gibbs sampling. On texts such searches
+have many features; there the variational IBP begins at an annealed mean field and Gibbs sampling of
+the IBP with no features at all. Each start is made once and its seconds are counted in each method
+that begins there.
 
 Gibbs sampling of the IBP has no limit on features. Above 200 it is stopped and not scored.
 """
@@ -21,7 +22,7 @@ import numpy as np
 
 from experiments.chains import MOST_FEATURES, no_features
 from experiments.tables.cases import Case
-from ribp.baselines import ibp_gibbs, ibp_variational, ibp_variational_start
+from ribp.baselines import ibp_gibbs, ibp_variational
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
@@ -33,7 +34,7 @@ from ribp.recording import unpack_rows
 from ribp.rng import kernel_seed
 from ribp.rows.local import in_memory
 from ribp.running.samplers import sampler
-from ribp.search.starts import best_start
+from ribp.search.following import best_start
 from ribp.threads import one_blas_thread
 from ribp.variational import hybrid, structured
 
@@ -150,7 +151,8 @@ class Starts:
             elif self.task.case.background:
                 found = _annealed(rng, model, self.task.data)
             else:
-                found = ibp_variational_start.start(rng, model, self.task.data, n_starts=_STARTS)
+                state = best_start(rng, model, self.task.data, _STARTS)
+                found = ibp_variational.from_rows(model, self.task.data, state.rows, state)
             self._made[family] = Start(found, time.process_time() - began)
         return self._made[family]
 

@@ -2,9 +2,9 @@
 
 All have one noise scale for all columns, as in the paper, and learn it with the mass. Chains begin
 the library's way: restricted models by a search that uses the counts (rows with few features
-first), buffets by the best of several starts, from nothing or from annealing. Two controls tell
-what the start is worth: an R-IBP whose search does not go by counts, and an IBP that begins at the
-truth. The log joint of the two IBP chains is that of one model, and can be compared.
+first), buffets by the same search as if their count law were learned. Two controls tell what the
+start is worth: an R-IBP whose search does not begin with rows of few features, and an IBP that
+begins at the truth. The log joint of the two IBP chains is that of one model, and can be compared.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ribp
+from experiments.recovery.parts import without
 from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.checks import FloatArray
@@ -27,7 +28,7 @@ from ribp.likelihoods.validation import as_data
 from ribp.mcmc import gibbs
 from ribp.model import Model
 from ribp.rng import kernel_seed
-from ribp.search import capacity, starts
+from ribp.search import capacity, following
 from ribp.testing.recovery import f1, n_recovered
 from ribp.threads import one_blas_thread
 
@@ -111,7 +112,8 @@ def _not_staged(toy: Toy, seed: int, scale: Scale) -> Fit:
     began, rng, data = time.perf_counter(), np.random.default_rng(seed), as_data(toy.data)
     model = Model(toy.counts, capacity.first_guess(toy.counts), _likelihood(toy))
     with one_blas_thread():
-        state = starts.best_start(rng, model, data, schedule=starts.Schedule(staged=False))
+        with without("annealed only"):
+            state = following.best_start(rng, model, data)
         seed64 = kernel_seed(rng)
         for _ in range(scale.warmup):
             state, _ = gibbs.update(rng, seed64, state, model, data)
@@ -134,9 +136,7 @@ def _buffet_from_truth(toy: Toy, seed: int, scale: Scale) -> Fit:
     with one_blas_thread():
         for _ in range(5):
             given = model.likelihood.update(rng, data, rows, given)
-        state = ibp_gibbs.start(rng, model, data)._replace(
-            rows=rows, log_odds=np.zeros(rows.shape[1]), parameters=given
-        )
+        state = model.with_weights(rng, model.buffet.state(rows, 1.0, given))
         seed64 = kernel_seed(rng)
         for _ in range(scale.warmup + scale.draws):
             state = ibp_gibbs.update(rng, seed64, state, model, data)

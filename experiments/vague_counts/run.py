@@ -2,8 +2,7 @@
 
 The same chain (Gibbs sampling, features integrated out, noise of its own for every column, the
 better of two starts, 100 sweeps of which the second half is kept) with ever less said of the
-counts. Where nothing is said of counts the search may begin with a buffet that grows; not on text,
-where that explodes.
+counts. Where little is said of counts the search begins with a buffet that grows.
 
 F1 of rows that have a feature in more than half of the draws, after matching, and the mean log
 density of the one per cent of entries that was hidden.
@@ -78,7 +77,6 @@ def _run(case: Case, what: str, seed: int, scale: Scale) -> tuple[dict[str, floa
         Model(laws, case.max_features, likelihood),
         as_data(np.where(hidden, np.nan, values)),
         scale.n_sweeps,
-        grow=not case.background,
         values=values,
         hidden=hidden,
     )

@@ -42,6 +42,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import Data, Rows, complete
 from ribp.model import Model
 from ribp.rows.local import LocalRows, in_memory
+from ribp.search.pool import best
 from ribp.threads import one_blas_thread
 from ribp.variational import stochastic, structured, structured_rows
 from ribp.variational.state import StochasticState, VariationalState
@@ -136,7 +137,7 @@ def fitted(n_rows: int, n_threads: int) -> dict[str, Any]:
     model = Model(ribp.counts.as_row_counts(scale.LAW, n_rows), scale.FEATURES, LinearGaussian())
     table = table_of(model, data, n_threads)
     began, used = time.perf_counter(), time.process_time()
-    state = stochastic.start(rng, model, table)
+    state = stochastic.start(rng, model, table, best(rng, model, data))
     first = n_found(truth, state.parameters.features)
     state, moved = stochastic.update(rng, np.uint64(0), state, model, table)
     seconds, used = time.perf_counter() - began, time.process_time() - used
@@ -177,7 +178,8 @@ def simulated(
 def compared(rng: np.random.Generator, case: Case, n_passes: int, latest: float) -> dict[str, Any]:
     """Return what both methods gain, in how many passes and seconds, and what they recover."""
     began = time.perf_counter()
-    begun = stochastic.start(rng, case.model, case.table, n_starts=2)
+    start = best(rng, case.model, case.data, n_starts=2)
+    begun = stochastic.start(rng, case.model, case.table, start)
     searched = time.perf_counter() - began
     first = on_sample(case, begun)
     batches = by_batches(case, begun)
