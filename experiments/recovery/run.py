@@ -6,7 +6,7 @@ than half of the draws; F1 of their entries after matching features one to one (
 chain that begins at the truth shows whether the posterior prefers another answer: its log joint
 stands beside.
 
-Seeds 10 to 19 are fresh; on some of seeds 0 to 4 the search was developed. Then the parts of the
+Seeds 20 to 29 are fresh; on some of seeds 0 to 19 the search was developed. Then the parts of the
 search are left out one at a time, and the noise prior is made stronger.
 
 Every run is written when it ends, and a study that was stopped goes on. Files that are not there
