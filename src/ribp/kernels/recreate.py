@@ -51,11 +51,9 @@ def _seeds(seed, number, residual, observed, least, most, features):
         goal = total * uniform_pair(seed, number, i, 0)[0]
         at = 0
         for n in range(n_rows):
-            if weights[n] > 0.0:
+            if weights[n] > 0.0 and goal > 0.0:
                 at = n
                 goal -= weights[n]
-                if goal <= 0.0:
-                    break
         for d in range(dims):
             features[i, d] = left[at, d]
         for n in range(n_rows):
