@@ -25,7 +25,6 @@ from ribp.posterior.held_out import Score
 from ribp.posterior.predictive_checks import NOISE, Checked, checks
 from ribp.posterior.stored_draws import stored_draws
 from ribp.posterior.worth import gain
-from ribp.threads import one_blas_thread
 
 LEAST_DRAWS = 10
 """Fewer draws tell nothing."""
@@ -113,14 +112,13 @@ def judge(
     if len(draws.parameters) < LEAST_DRAWS:
         return Judgement(len(draws.parameters), 0, {}, None)
     data = take(rows)
-    with one_blas_thread():
-        checked = checks(rng, draws, likelihood, data)
-        some = _spaced(rows.size, _GAIN_ROWS)
-        law_of_row = np.zeros(n_rows, np.int64) if counts is None else counts.law_of_row
-        worth = gain(
-            rng, draws._replace(rows=draws.rows[:, some]), likelihood, data.rows(some),
-            law_of_row[rows[some]],
-        )  # fmt: skip
+    checked = checks(rng, draws, likelihood, data)
+    some = _spaced(rows.size, _GAIN_ROWS)
+    law_of_row = np.zeros(n_rows, np.int64) if counts is None else counts.law_of_row
+    worth = gain(
+        rng, draws._replace(rows=draws.rows[:, some]), likelihood, data.rows(some),
+        law_of_row[rows[some]],
+    )  # fmt: skip
     clear = worth.entries > 0 and all(map(math.isfinite, worth))
     return Judgement(len(draws.parameters), rows.size, checked.worst, worth if clear else None)
 

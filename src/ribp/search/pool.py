@@ -135,6 +135,8 @@ class Search(NamedTuple):
         Of these rows.
     data
         In the units of the user.
+    some
+        Which rows of the whole table these are.
     seed
         Entropy of all randomness.
     n_chains

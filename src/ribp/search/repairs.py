@@ -5,13 +5,16 @@ features A and B, the complement of a feature on the rows that lack it, a featur
 single row but in many together. A repair changes all rows of a few features (ruin and recreate), at
 the noise that the model itself has:
 
-1. **Ruin** up to four features (none, where counts are free): some of a row that is badly
-   explained; or one feature and those that it is nearly a combination of; or one that few rows
+1. **Ruin** up to four features (or none, where counts are free): some of a row that is badly
+   explained; or one feature and those that it is nearly a combination of; or some that few rows
    have. What they explained is added to the residuals.
 2. **Recreate** about as many, one fewer or one more, from the residuals (`ribp.kernels.recreate`),
-   several tries; or none, where counts are free.
+   several tries; or none, where counts are free. If these are the same features, that is all.
 3. **Settle**: rows that are now short of features are filled, and up to four sweeps are made. A
-   state that is still far below the best after the first is given up.
+   state that is far below the best after the first, or will not reach it as it rises, is given up.
+
+Where counts are free, a quarter of the trials **recode** instead: all rows that have one feature
+have another where they had it not, and lose it where they had it.
 
 The score of a state is its log joint less (D/2) log N for each feature in use. Repairs go on until
 many in a row gained nothing. They are a search: all is over before a chain begins.
@@ -179,7 +182,7 @@ class Repairs:
         return self._with_rows(state, self._completed(rows, view))
 
     def _recoded(self, state: State) -> State:
-        """Return a state in which rows with one feature have another if they had it not."""
+        """Return a state in which a feature is switched in all rows that have another."""
         rows = state.rows.copy()
         used = np.flatnonzero(rows.any(axis=0))
         if used.size < 2:
