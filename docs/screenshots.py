@@ -76,7 +76,7 @@ def fingerprint() -> str:
     """Return a digest of the code that draws the report."""
     package = DOCS.parent / "src" / "ribp"
     sources = [path for part in ("report", "plots") for path in (package / part).rglob("*.*")]
-    sources = [path for path in sources if path.suffix in (".py", ".css")]
+    sources = [path for path in sources if path.suffix in (".py", ".css", ".js")]
     found = hashlib.sha256()
     for path in sorted([*sources, package / "cli" / "demo.py"]):
         found.update(path.read_bytes())

@@ -36,9 +36,9 @@ GAUSSIAN = "likelihoods/linear_gaussian.py"
 FAULTS = [
     Fault(
         "noise 5% too large",
-        GAUSSIAN,
-        "noise = np.sqrt(0.5 * total / rng.standard_gamma(shape))",
-        "noise = 1.05 * np.sqrt(0.5 * total / rng.standard_gamma(shape))",
+        "kernels/gaussian_posterior.py",
+        "fresh[t] = math.sqrt(0.5 * (rates[0] + left[t] + sizes[t] / scale**2) / gammas[t])",
+        "fresh[t] = 1.05 * math.sqrt(0.5 * (rates[0] + left[t] + sizes[t] / scale**2) / gammas[t])",
     ),
     Fault(
         "missing Jacobian of the mass",
@@ -73,16 +73,14 @@ FAULTS = [
     Fault(
         "prior of the feature scale counted twice",
         GAUSSIAN,
-        "            shape = _SHAPE + 0.5 * features.size\n"
-        "            scale = math.sqrt(0.5 * (self.feature_variance + size)",
-        "            shape = 2 * _SHAPE + 1 + 0.5 * features.size\n"
-        "            scale = math.sqrt(0.5 * (2 * self.feature_variance + size)",
+        "size = rng.standard_gamma(_SHAPE + 0.5 * sums.products.size)",
+        "size = rng.standard_gamma(2 * _SHAPE + 0.5 * sums.products.size)",
     ),
     Fault(
         "degrees of freedom of the noise",
         GAUSSIAN,
-        "shape = _SHAPE + 0.5 * (given.number + len(features))",
-        "shape = _SHAPE + 0.5 * given.number",
+        "rng.standard_gamma(_SHAPE + 0.5 * (sums.number + len(sums.products)))",
+        "rng.standard_gamma(_SHAPE + 0.5 * sums.number)",
     ),
     Fault(
         "seed used twice: every sweep has the same uniforms",

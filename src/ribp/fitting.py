@@ -34,7 +34,7 @@ from ribp.running.run import Ended, run_chains
 from ribp.running.samplers import sampler, searches
 from ribp.search.background import BackgroundChoice, asked_for, with_background
 from ribp.search.pool import Pool, Reached, Search, Start, searched_rows, settle
-from ribp.threads import n_cores
+from ribp.threads import n_workers
 
 Names = Sequence[Any] | None
 
@@ -151,7 +151,7 @@ def run(
     checkpoint
         A folder that is empty or does not exist yet, from which `resume` goes on.
     """
-    cores, folder = _cores(n_jobs), None if checkpoint is None else Checkpoint(checkpoint)
+    cores, folder = n_workers(n_jobs), None if checkpoint is None else Checkpoint(checkpoint)
     if folder:
         folder.check_free()
     with progress_shown(progress, prepared.plan.n_chains) as shown:
@@ -222,7 +222,7 @@ def resume(
     n_jobs, progress
         As in `fit`.
     """
-    cores, folder = _cores(n_jobs), Checkpoint(checkpoint)
+    cores, folder = n_workers(n_jobs), Checkpoint(checkpoint)
     prepared = _read_prepared(folder, _as_store(data), n_draws)
     prepared.store.use_units(prepared.model.likelihood)
     job = _Job(prepared, _read_pool(folder, folder.settings()["settings"]), cores)
@@ -237,10 +237,6 @@ def resume(
             progress=shown, checkpoint=folder,
         )  # fmt: skip
     return job.result(chains, ended, folder)
-
-
-def _cores(n_jobs: int | None) -> int:
-    return n_cores() if n_jobs is None else checks.integer("n_jobs", n_jobs, least=1)
 
 
 def _as_store(data: Data | RowStore) -> RowStore:

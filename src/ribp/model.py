@@ -27,14 +27,14 @@ from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.restricted_bernoulli import sample_sets
 from ribp.symmetric import falling, log_esp, sorted_log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
-from ribp.weights.density import row_log_density
+from ribp.weights.density import log_density
 
 
 class State(NamedTuple):
     """Where a chain is."""
 
     rows: Rows
-    """z, shape (rows, features)."""
+    """z, shape (rows, features); doubles z s where entries have a size s."""
     log_odds: FloatArray
     """theta, shape (features,)."""
     mass: float
@@ -215,6 +215,8 @@ class Model:
         log_probs = prior_log_probs(rng, self.counts, self.n_features)
         rows = self.draw_rows(rng, log_odds, log_probs)
         parameters = self.likelihood.draw_prior(rng, self.n_features, dims)
+        rows = self.likelihood.draw_sizes(rng, rows, parameters)
+        parameters = self.likelihood.of_rows(rows, parameters)
         return State(rows, log_odds, mass, concentration, log_probs, parameters)
 
     def draw_rows(
@@ -258,10 +260,9 @@ class Model:
         Learned count laws are integrated out.
         """
         self.check_state(state)
-        theta, histograms = state.log_odds, tally.histograms
-        value = row_log_density(theta, tally.sizes, histograms.sum(axis=0))
+        prior, histograms = self.weight_prior(state.mass, state.concentration), tally.histograms
+        value = log_density(state.log_odds, tally.sizes, histograms.sum(axis=0), prior)
         value += log_marginal(self.counts, histograms, state.count_log_probs)
-        value += self.weight_prior(state.mass, state.concentration).log_density(theta)
         if self.mass is None:
             value += hyper_prior.log_mass_density(state.mass)
         if self.concentration is None:

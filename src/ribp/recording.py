@@ -5,6 +5,9 @@ features and its rows, eight entries of Z to a byte:
 
     byte j of row n = sum_b z_n,8j+b 2^b,        so 232 rows of 24 features take 696 bytes.
 
+Where entries have a size, those of a row follow one another in single precision, in the order of
+its ones, filled up with zeros to the largest number of ones: 4 bytes for each.
+
 Arrays are copied: what was recorded does not change with the state.
 """
 
@@ -79,8 +82,17 @@ def record(
     return found
 
 
-def record_features(state: Recordable, number: int, packed: NDArray[np.uint8]) -> dict[str, Any]:
-    """Return the features and packed rows of draw `number`; the background may be all zero."""
+def record_features(
+    state: Recordable,
+    number: int,
+    packed: NDArray[np.uint8],
+    sizes: NDArray[np.float32] | None = None,
+) -> dict[str, Any]:
+    """Return the features and packed rows of draw `number`; the background may be all zero.
+
+    `sizes` are those of entries, packed, if they have any.
+    """
+    own = {} if sizes is None else {"sizes": sizes}
     return {
         "draw": int(number),
         "n_features": state.log_odds.size,
@@ -88,6 +100,7 @@ def record_features(state: Recordable, number: int, packed: NDArray[np.uint8]) -
         "background": np.array(state.parameters.background),
         "log_odds": np.array(state.log_odds),
         "rows": packed,
+        **own,
     }
 
 
@@ -100,3 +113,20 @@ def unpack_rows(packed: NDArray[np.uint8], n_features: int) -> NDArray[np.int8]:
     """Return the 0/1 rows (..., features) that were packed."""
     bits = np.unpackbits(packed, axis=-1, count=n_features, bitorder="little")
     return bits.view(np.int8)
+
+
+def pack_sizes(rows: FloatArray) -> NDArray[np.float32]:
+    """Return what is not zero of rows (rows, features), in order, shape (rows, most ones)."""
+    on = rows != 0
+    ones = on.sum(axis=1)
+    packed = np.zeros((len(rows), int(ones.max(initial=0))), np.float32)
+    packed[np.arange(packed.shape[1]) < ones[:, None]] = rows[on]
+    return packed
+
+
+def unpack_sizes(rows: NDArray[np.int8], packed: NDArray[np.float32]) -> FloatArray:
+    """Return rows (rows, features) with the sizes that were packed, given which are not zero."""
+    on = rows != 0
+    sizes = np.zeros(rows.shape)
+    sizes[on] = packed[np.arange(packed.shape[1]) < on.sum(axis=1)[:, None]]
+    return sizes

@@ -20,8 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from ribp import checks
+from ribp.errors import InputError
+
 T = TypeVar("T")
 P = ParamSpec("P")
+_MOST_JOBS = 10**6
 _own = threading.local()
 
 
@@ -52,6 +56,16 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # not on every system
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` are: None for one a core, -1 too, -2 for one fewer."""
+    if n_jobs is None:
+        return n_cores()
+    number = checks.integer("n_jobs", n_jobs, least=-_MOST_JOBS)
+    if number == 0:
+        raise InputError("n_jobs", "must not be 0", number, "Pass 1, or -1 for one a core.")
+    return number if number > 0 else max(1, n_cores() + 1 + number)
 
 
 def in_threads(works: Sequence[Callable[[], T]], n_threads: int, stop: threading.Event) -> list[T]:

@@ -97,12 +97,41 @@ def test_transform(ribp, run, table, tmp_path):
     code, out_json, _ = ribp(
         "transform", run, table, "--counts", "uniform(1, 2)", "--out", tmp_path / "p.npy", "--json"
     )
-    assert code == 1  # the column of counts is among the data now
+    assert code == 0  # columns are found by name
     code, out_json, _ = ribp(
-        "transform", run, table, "--counts", "column:k", "--out", tmp_path / "p.npy", "--json"
-    )
+        "transform", run, table, "--counts", "column:k", "--out", tmp_path / "p.npy", "--json",
+        "--overwrite",
+    )  # fmt: skip
     assert json.loads(out_json)["features"] == 4
     assert np.load(tmp_path / "p.npy").shape == (60, 4)
+
+
+def test_names_and_tables_of_features(ribp, run, table, tmp_path):
+    code, out, _ = ribp("name", run, "1=loud C", "3 = <b>|=1+1</b>")
+    assert code == 0
+    assert "   1  loud C" in out
+    code, out, _ = ribp("name", run, "1=", "--json")
+    assert json.loads(out)["names"][:2] == ["feature0", "feature1"]
+    assert ribp("name", run, "1=loud C")[0] == 0
+    for wrong, code in (("loud", 2), ("9=far", 2), ("1=\x1b[31m", 2), ("1=feature0", 2)):
+        assert ribp("name", run, wrong)[0] == code
+    path = tmp_path / "features.csv"
+    code, out, _ = ribp("features", run, "--out", path)
+    assert (code, out) == (0, f"4 features, 8 columns: {path}\n")
+    lines = path.read_text().splitlines()
+    assert lines[0] == "feature,column,mean,5%,95%"
+    assert lines[9].startswith("loud C,m0,")
+    assert len(lines) == 33
+    assert ribp("features", run, "--out", path)[0] == 1
+    assert json.loads(ribp("features", run, "--out", path, "--overwrite", "--json")[1]) == {
+        "out": str(path), "features": 4, "columns": 8,
+    }  # fmt: skip
+    assert "loud C" in ribp("summary", run)[1]
+    rows = tmp_path / "rows.csv"
+    assert ribp("transform", run, table, "--counts", "column:k", "--decode", "--out", rows)[0] == 0
+    assert rows.read_text().splitlines()[0] == "id,feature0,loud C,feature2,<b>|=1+1</b>"
+    assert ribp("resume", run, "--draws", "30")[0] == 0
+    assert "loud C" in ribp("summary", run)[1]
 
 
 def test_resume_makes_a_run_longer(ribp, run):
@@ -248,12 +277,19 @@ def test_data_that_have_changed_since_the_run(ribp, made, table, tmp_path):
         (["fit", "DATA", "--out", "OUT", "--counts", "exactly(three)"], 2, "exactly(three)"),
         (["fit", "DATA", "--out", "OUT", "--counts", "exactly(9)", "--max-features", "4"], 1, "9"),
         (["fit", "DATA", "--out", "OUT", "--method", "vb"], 2, "method"),
-        (["fit", "DATA", "--out", "OUT", "--max-features", "few"], 2, "max_features"),
-        (["fit", "DATA", "--out", "OUT", "--max-features", "-3"], 2, "max_features"),
+        (["fit", "DATA", "--out", "OUT", "--max-features", "few"], 2, "--max-features must"),
+        (["fit", "DATA", "--out", "OUT", "--max-features", "-3"], 2, "--max-features must"),
         (["fit", "DATA", "--out", "OUT", "--holdout", "2"], 2, "--holdout"),
         (["fit", "DATA", "--out", "OUT", "--chains", "none"], 2, "--chains"),
         (["fit", "DATA", "--out", "OUT", "--likelihood", "poisson"], 2, "gibbs-rows"),
         (["fit", "DATA", "--out", "OUT", "--seed", "-1"], 2, "--seed"),
+        (["fit", "DATA", "--out", "OUT", "--mass", "heavy"], 2, "--mass must"),
+        (["fit", "DATA", "--out", "OUT", "--background", "maybe"], 2, "--background must"),
+        (["fit", "DATA", "--out", "OUT", "--columns", "z*"], 1, "'z*'"),
+        (["fit", "DATA", "--out", "OUT", "--id", "who"], 1, "'who'"),
+        (["fit", "DATA", "--out", "OUT", "--jobs", "0"], 2, "--jobs must"),
+        (["fit", "DATA", "--out", "OUT", "--fixed-components", "no.csv"], 1, "no.csv"),
+        (["fit", "DATA", "--out", "OUT", "--counts-missing", "most"], 2, "--counts-missing"),
         (["summary", "nowhere"], 1, "not a run"),
         (["report", "nowhere"], 1, "not a run"),
         (["compare", ".", "--counts", "exactly(1)"], 2, "--counts"),

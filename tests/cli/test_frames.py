@@ -59,7 +59,7 @@ def test_few_frames_lead_to_the_rows(tmp_path, monkeypatch, method, kernels, ker
 
     monkeypatch.setattr(kernels, kernel, watched)
     monkeypatch.setattr(run, "ThreadPoolExecutor", Inline)
-    monkeypatch.setattr(fitting, "n_cores", lambda: 1)
+    monkeypatch.setattr(fitting, "n_workers", lambda _: 1)
     command = f"fit {tmp_path}/data.csv --out {tmp_path}/run --counts exactly(1) --method {method}"
     plan = "--max-features 3 --background off --chains 1 --warmup 1 --draws 1 --seed 0 --json"
     monkeypatch.setattr(sys, "argv", ["ribp", *command.split(), *plan.split()])

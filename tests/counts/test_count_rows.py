@@ -4,6 +4,7 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +15,14 @@ from ribp.counts import (
     by_group,
     by_row,
     exactly,
+    fill,
     learned,
     poisson,
     table,
     truncated,
     uniform,
 )
+from ribp.counts.finite import free_law
 from ribp.errors import InputError
 from ribp.testing.goodness import holds, is_caught, replicates
 from tests.helpers.count_law_cases import counts_p_value, simple_laws
@@ -238,7 +241,8 @@ class TestAsRowCounts:
             (by_row([exactly(1)]), "counts must have an entry for each of the 3 rows, but got 1"),
             ([1, 2, -1], "counts must be at least 0"),
             ([1, 2.5, 3], "counts must hold whole numbers"),
-            ([1, math.nan, 3], "counts must hold whole numbers"),
+            ([1, None, 2.5], "counts must hold whole numbers"),
+            ([[1, 2], [None, 2], [1, 1]], "counts must have a lowest and a highest count in every"),
             ([True, False, True], "counts must be a count law or whole numbers"),
             (None, "counts must be a count law or whole numbers, but got None. Pass a law"),
             ([exactly(1)] * 3, "counts must be a count law or whole numbers, but got [exactly(1)"),
@@ -249,12 +253,46 @@ class TestAsRowCounts:
             ([[0, 1], [3, 2], [0, 0]], "counts must have lo <= hi in every row, but got [3, 2] in"),
             ("exacly(3)", "Unknown count law 'exacly'."),
         ],
-        ids=range(14),
+        ids=range(15),
     )
     def test_errors(self, counts, message):
         with pytest.raises(InputError) as caught:
             as_row_counts(counts, 3)
         assert str(caught.value).startswith(message)
+
+    @pytest.mark.parametrize(
+        "counts",
+        [
+            [1.0, math.nan, 3.0],
+            [1, None, 3],
+            np.ma.array([1, 2, 3], mask=[False, True, False]),
+            pd.Series([1, None, 3], dtype="Int64"),
+            pd.Series([1, None, 3]),
+            pd.array([1, None, 3], dtype="Int64"),
+            [[1, 1], [None, None], [3, 3]],
+            np.array([[1, 1], [math.nan, math.nan], [3, 3]]),
+            pd.DataFrame({"lo": [1, None, 3], "hi": [1, None, 3]}),
+        ],
+        ids=range(9),
+    )
+    def test_missing_counts(self, counts):
+        rows = as_row_counts(counts, 3)
+        assert list(rows) == [exactly(1), free_law(), exactly(3)]
+        assert list(fill(counts, "uniform(1, 3)")) == [exactly(1), uniform(1, 3), exactly(3)]
+        assert list(fill(counts, poisson(2)))[1] == poisson(2)
+
+    def test_a_law_that_is_not_known_reaches_as_far_as_the_others(self):
+        assert as_row_counts([30, None], 2)[1].largest == 30
+        assert as_row_counts([10**9, None], 2)[1].largest == 1000
+        assert as_row_counts([None, None], 2).laws == (free_law(),)
+
+    def test_nothing_to_fill(self, rows):
+        assert fill(rows) is rows
+        assert fill("exactly(2)") == exactly(2)
+        assert fill(exactly(2), uniform(0, 1)) == exactly(2)
+        assert list(fill([1, 2])) == [exactly(1), exactly(2)]
+        with pytest.raises(InputError, match="law must be count laws"):
+            fill([1, None], 3)
 
     def test_wrong_number_of_rows(self):
         with pytest.raises(InputError, match="n_rows must be at least 0"):

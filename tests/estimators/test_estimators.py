@@ -46,7 +46,7 @@ def test_what_is_found(fitted):
     assert distance[linear_sum_assignment(distance)].max() < 0.5
     assert isinstance(fitted.counts_, ribp.counts.RowCounts)
     assert isinstance(fitted.result_, Result)
-    assert list(fitted.get_feature_names_out()) == [f"restrictedibp{i}" for i in range(4)]
+    assert list(fitted.get_feature_names_out()) == [f"feature{i}" for i in range(4)]
 
 
 @whatever_is_found
@@ -131,6 +131,101 @@ def test_auto_number_of_features():
     found = model(max_features="auto").fit(X, counts=ONES)
     assert len(found.components_) == 4
     assert found.result_.settings["n_features"] == 16
+
+
+# Features by name, and as tables
+
+
+def test_features_by_name(fitted, tmp_path):
+    named = clone(fitted)
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        named.feature_names_  # noqa: B018
+    named.adopt(fitted.result_).name_features({1: "loud C"})
+    names = ["feature0", "loud C", "feature2", "feature3"]
+    assert fitted.feature_names_.tolist() == ["feature0", "feature1", "feature2", "feature3"]
+    assert named.get_feature_names_out().tolist() == named.feature_names_.tolist() == names
+    assert named.result_.short_feature_names == ["0", "loud C", "2", "3"]
+    named.save(tmp_path / "fit.nc")
+    assert ribp.load(tmp_path / "fit.nc").feature_names_.tolist() == names
+    summary = named.result_.summary()
+    assert summary.to_frame().index.tolist() == names
+    assert "\nloud C " in str(summary)
+    for shown in (named._repr_html_(), named.result_._repr_html_(), summary._repr_html_()):
+        assert "loud C" in shown
+    named.name_features({1: "<script>alert(1)</script>"})
+    assert "<script>alert" not in named._repr_mimebundle_()["text/html"]
+    assert "loud C" not in clone(fitted)._repr_html_()
+    again = Result(fitted.result_.tree).named_as(named.result_)
+    assert again.feature_names[1] == "<script>alert(1)</script>"
+    assert Result(fitted.result_.tree).named_as(fitted.result_).feature_names == (
+        fitted.result_.feature_names
+    )
+
+
+def test_features_and_rows_as_frames(fitted):
+    frame = fitted.components_frame()
+    assert frame.columns.tolist() == ["feature", "column", "mean", "5%", "95%"]
+    means = frame.pivot(index="feature", columns="column", values="mean")
+    np.testing.assert_allclose(means.to_numpy(), fitted.components_)
+    assert (frame["5%"] <= frame["95%"]).all()
+    rows = fitted.rows_frame()
+    assert rows.columns.tolist() == fitted.feature_names_.tolist()
+    np.testing.assert_array_equal(rows.to_numpy(), fitted.row_probs_)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_decoded_rows_and_data_obey_set_output(fitted, kind):
+    found = clone(fitted).adopt(fitted.result_, list("abcdefghi")).set_output(transform=kind)
+    frame = pd.DataFrame(X, columns=list("abcdefghi"), index=[f"row {n}" for n in range(80)])
+    rows = found.decode(frame, counts=ONES)
+    assert list(rows.columns) == found.feature_names_.tolist()
+    assert (rows.to_numpy().sum(axis=1) == ONES).all()
+    made = found.inverse_transform(rows)
+    assert list(made.columns) == list("abcdefghi")
+    if kind == "pandas":
+        assert list(made.index) == list(frame.index)
+
+
+def test_results_take_what_fit_takes(fitted):
+    result, frame = fitted.result_, pd.DataFrame(X)
+    data = ribp.likelihoods.validation.as_data(X)
+    for taken in (X, frame, X.tolist(), data):
+        np.testing.assert_array_equal(result.impute(taken)[0], result.impute(data)[0])
+        assert str(result.check(0, taken)) == str(result.check(np.random.default_rng(0), data))
+    assert result.log_likelihood(frame[:]).shape == (2, 30, 80)
+    assert result.rows_given(frame[:3], ONES[:3]).probs.shape[0] == 3
+    assert result.decode(X[:3], ONES[:3]).shape[0] == 3
+    np.testing.assert_array_equal(
+        result.posterior_predictive(3, 2), result.posterior_predictive(np.random.default_rng(3), 2)
+    )
+    assert result.sample(0, 4)[1].shape == (4, 9)
+    with pytest.raises(InputError, match="must be the 80 rows of 9 columns of the fit"):
+        result.impute(X[:5])
+    with pytest.raises(InputError, match="must have the 9 columns of the fit"):
+        result.rows_given(X[:, :5])
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_rows_are_weighed_in_parts_that_change_nothing(fitted, monkeypatch, holes):
+    rows = np.where(RNG.random(X.shape) < 0.1, np.nan, X) if holes else X
+    whole = fitted.result_.rows_given(rows, ONES)
+    decoded = fitted.decode(rows, counts=ONES)
+    monkeypatch.setattr("ribp.results.result._PART", 7)
+    parts = fitted.result_.rows_given(rows, ONES)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(fitted.decode(rows, counts=ONES), decoded)
+
+
+@whatever_is_found
+def test_missing_counts():
+    counts = np.where(np.arange(80) % 4 == 0, np.nan, ONES)
+    found = model(n_chains=1).fit(X, counts=counts)
+    laws = [str(law) for law in found.counts_.laws]
+    assert sorted(law[:5] for law in laws) == ["exact", "exact", "table"]
+    rows = found.decode(X, counts=counts)
+    known = ~np.isnan(counts)
+    assert (rows.sum(axis=1) == ONES)[known].all()
 
 
 # Frames, sparse matrices, seeds

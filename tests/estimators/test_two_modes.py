@@ -3,7 +3,8 @@
 With exactly two of four features in every row, x = z A = (1 - z) A' for A'_i = S/2 - A_i, S the sum
 of all features, and the squares of A' add up to those of A: nothing can tell z from 1 - z, and no
 sweep leads from one to the other. One more row, with one feature and one entry that is not missing,
-makes the second mode less likely by a few nats.
+makes the second mode less likely by a few nats: of the 60 chains of ten seeds five began there,
+at three or five seeds. The seed here is one of them.
 """
 
 import warnings
@@ -26,7 +27,7 @@ def fitted():
     values = rows @ features + 0.3 * rng.normal(size=(81, 12))
     values[80, 1:] = np.nan
     model = ribp.RestrictedIBP(
-        max_features=4, background=False, n_chains=6, n_warmup=50, n_draws=200, random_state=0,
+        max_features=4, background=False, n_chains=6, n_warmup=50, n_draws=200, random_state=3,
         progress=False,
     )  # fmt: skip
     with warnings.catch_warnings():

@@ -204,11 +204,12 @@ def fixed(model, before, after):
 
 def statistics(model, state, data):
     """Return named numbers of finite variance that between them see all that is learned."""
-    sizes, ones = state.rows.sum(axis=0), state.rows.sum(axis=1)
+    z = (state.rows != 0).astype(np.int8)
+    sizes, ones = z.sum(axis=0), z.sum(axis=1)
     theta, given = state.log_odds, state.parameters
     found = {
         "features in use": (sizes > 0).sum(),
-        "equal rows": float((state.rows[0] == state.rows[1]).all()),
+        "equal rows": float((z[0] == z[1]).all()),
         "ones of the first row": ones[0],
         "ones of the last row": ones[-1],
         "products of counts": ones[0] * ones[-1],
@@ -231,7 +232,25 @@ def statistics(model, state, data):
             table = np.exp(state.count_log_probs[which])
             found |= {f"law {which} at {k}": table[k] for k in np.flatnonzero(law.base)}
             found[f"rows of law {which}"] = table[ones[model.counts.law_of_row == which]].sum()
-    return found | _scales(model.likelihood, given, sizes)
+    return found | _scales(model.likelihood, given, sizes) | _strengths(model.likelihood, state)
+
+
+def _strengths(likelihood, state):
+    if likelihood.entries != "strengths":
+        return {}
+    y, given = state.rows, state.parameters
+    strengths = y[y != 0] if y.any() else np.zeros(1)
+    found = {
+        "strengths": np.tanh(strengths).mean(),
+        "negative strengths": float((y < 0).sum()),
+        "strengths apart": np.tanh(np.abs(strengths - 1.0)).mean(),
+        "strengths of a feature": np.tanh(np.abs(y[:, 0]).sum()),
+        "strengths and their feature": np.tanh(np.abs(y[:, 0]).sum() * given.features[0, 0] ** 2),
+    }
+    if likelihood.learns_scale:
+        tau = np.log(given.strength_scale)
+        found |= {"scale of strengths": tau, "scale and number": tau * (y != 0).sum()}
+    return found
 
 
 def _fit(state, data):

@@ -13,6 +13,7 @@ import scipy.sparse
 
 from ribp.errors import InputError, StorageError
 from ribp.io import data_file
+from ribp.io.column_choice import ColumnChoice
 from ribp.io.formats import read_data
 
 NAN = float("nan")
@@ -171,7 +172,7 @@ def test_what_is_wrong_with_arrays(read, name, content, message):
 
 def test_columns_without_names(read):
     with pytest.raises(InputError, match="no columns with names"):
-        read(npy(MATRIX), "data.npy", exclude=["a"])
+        read(npy(MATRIX), "data.npy", choice=ColumnChoice(aside=("a",)))
 
 
 def test_a_zip_without_arrays(read):
@@ -207,7 +208,7 @@ def test_systems_that_do_not_tell_their_memory(monkeypatch, error):
 
 
 def test_memory_that_runs_out(read, monkeypatch):
-    def too_much(path, exclude):
+    def too_much(path, choice):
         raise MemoryError
 
     monkeypatch.setitem(read_data.__globals__["_WITH_NAMES"], "csv", too_much)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from ribp.counts import by_row, exactly, learned, poisson, uniform
+from ribp.counts.finite import free_law
 from ribp.errors import InputError, StorageError
-from ribp.io.count_options import count_columns, counts_from
+from ribp.io.column_choice import ColumnChoice
+from ribp.io.count_options import count_columns, counts_from, missing_law
 from ribp.io.formats import read_data
 
 
@@ -17,7 +19,7 @@ def columns(tmp_path):
 
     def counts(text, option):
         (tmp_path / "data.csv").write_text(text)
-        file = read_data(tmp_path / "data.csv", exclude=count_columns(option))
+        file = read_data(tmp_path / "data.csv", ColumnChoice(aside=count_columns(option)))
         return counts_from(option, file, len(file.values))
 
     return counts
@@ -88,6 +90,21 @@ def test_columns_of_the_data(columns, text, option, laws):
     assert columns(text, option) == by_row(laws)
 
 
+def test_missing_counts(columns, tmp_path):
+    text = "a,k,hi\n1,2,3\n1,,\n1,NA,?\n1,nan,nan\n1,4,4\n"
+    assert list(columns(text, "column:k")) == [exactly(2), *[free_law()] * 3, exactly(4)]
+    assert list(columns(text, "column:k,hi"))[1:] == [*[free_law()] * 3, exactly(4)]
+    (tmp_path / "k.csv").write_text("2\nNA\n4\n")
+    np.save(tmp_path / "k.npy", np.array([2, np.nan, 4]))
+    for name in ("k.csv", "k.npy"):
+        laws = counts_from(f"file:{tmp_path / name}", None, 3, missing_law("uniform(1, 9)"))
+        assert list(laws) == [exactly(2), uniform(1, 9), exactly(4)]
+    for wrong in ("column:k", "unifrm(1, 2)"):
+        with pytest.raises(InputError, match="--counts-missing"):
+            missing_law(wrong)
+    assert missing_law(None) is None
+
+
 def test_rows_with_one_learned_law_share_it(columns):
     counts = columns('a,k\n1,"learned(1,1)"\n1,"learned(1, 1)"\n1,"learned(1,1)"\n', "column:k")
     assert set(counts.laws) == {learned([1, 1])}
@@ -97,7 +114,7 @@ def test_rows_with_one_learned_law_share_it(columns):
 WRONG_COLUMNS = [
     ("1,-2", "column:k", "in line 2, column 'k' the count '-2', .*must be at least 0"),
     ("1,2.5", "column:k", "in line 2, column 'k' the count '2.5', .*must be a whole number"),
-    ("1,NA", "column:k", "in line 2, column 'k' the count '', .*missing.*such as uniform"),
+    ("NA,3", "column:a,k", "in line 2, columns 'a' and 'k' the count.*a range must have two ends"),
     ("1,inf", "column:k", "the count 'inf', .*whole number"),
     ("1,1e30", "column:k", "the count '1e30', .*whole number"),
     ("1,99999999999999999999999", "column:k", "the count '9*', .*2\\*\\*63|between"),
@@ -192,7 +209,7 @@ WRONG_FILES = [
     ("counts.npy", np.zeros(()), r"shape \(\)"),
     ("counts.npy", np.array(["a"] * 3), "type <U1, not counts"),
     ("counts.npy", np.array([1, 2.5, 3]), "in row 2 the count '2.5'"),
-    ("counts.npy", np.array([1, np.nan, 3]), "in row 2 the count 'nan', .*missing"),
+    ("counts.npy", np.array([1, 2.5, 3]), "in row 2 the count '2.5', .*a count must be a whole"),
     ("counts.npy", np.zeros(0, dtype=int), "has no counts|is damaged"),
 ]
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from ribp.errors import InputError, StorageError
+from ribp.io.column_choice import ColumnChoice
 from ribp.io.formats import read_data
 
 NAN = float("nan")
@@ -66,7 +67,7 @@ def test_compressed_text(read, name):
 
 def test_columns_set_aside(read):
     text = 'id,a,k,group\nx,1,3,"one\n\ttwo"\ny,2,NA, b \n'
-    file = read(text, exclude=["k", "group"])
+    file = read(text, choice=ColumnChoice(aside=("k", "group")))
     assert file.values.tolist() == [[1], [2]]
     assert file.dim_names == ["a"]
     assert file.column("k") == ["3", None]
@@ -74,7 +75,7 @@ def test_columns_set_aside(read):
     assert [file.place(0), file.place(1)] == ["line 2", "line 4"]
     with pytest.raises(InputError, match=r"must be a column of .* but got 'a'"):
         file.column("a")
-    assert read(text, exclude=["id", "group", "k"]).row_names is None
+    assert read(text, choice=ColumnChoice(aside=("id", "group", "k"))).row_names is None
 
 
 def test_what_pandas_writes_is_read(tmp_path):
@@ -109,9 +110,13 @@ WRONG_TEXTS = [
     ("a,b\n1,-inf\n", "infinite value '-inf' in line 2, column 'b'"),
     ("1,2\n1e999,NA\n", "infinite value '1e999' in line 2, column 1"),
     ("index,a\n1.5,2\ninf,3\n", "infinite value 'inf' in line 3, column 'index'"),
-    ("a;b\n1,5;2\n", "'1,5'. Write decimal points"),
+    ("a\tb\n1,5\t2\n", "'1,5'. Write decimal points, or separate cells by semicolons"),
+    ("a;b\n1.5;2\n1,5;2\n", "decimal points, as in '1.5', and commas, as in '1,5', up to line 3"),
+    ("a;b\n1,5;2.5\n", "decimal points, as in '2.5', and commas, as in '1,5', up to line 2"),
+    ("a,b\nu,1\nv,2\n", "text in column 'a', such as 'u' in line 2. Add --exclude a to leave it"),
+    ("a,b b,c\n1,u,v\n2,v,w\n", "text in 2 columns, 'b b', 'c'.*--label 'b b,c' to carry them"),
     ("a,b\nTrue,False\n", "'True'. Write 1 and 0"),
-    ("a,b\n1_000,2\n", "has text in line 2, column 'a': '1_000'"),
+    ("a,b\n1_000,2\n", "has text in line 2, column 'a': '1_000'. Write numbers without"),
     ("1 2\n3 4\n", "'3 4'. Separate cells by commas"),
     ("0,1,2\n1,2,3\n", "begins with the line '0,1,2', which may be names or data"),
     (",0\n7,1\n", "begins with the line ',0', which may be names or data"),
@@ -121,7 +126,7 @@ WRONG_TEXTS = [
     ('a,b\n1,2\n"3,4\n5,6\n', "row that begins in line 3.*" + CHECK_QUOTES),
     ('a,b\n1,2\n"3"3,4\n', "row that begins in line 3.*" + CHECK_QUOTES),
     ('a,b\n"' + "x" * 200_000 + '",1\n', "row that begins in line 2"),
-    ("a,b\n1," + "x" * 5000 + "\n", "column 'b': 'x{57}\\.\\.\\.'"),
+    ("a,b\n1," + "x" * 5000 + "\n", "column 'b', such as 'x{57}\\.\\.\\.'"),
     (b"a,b\n1,2\n\xe93,4\n", "not UTF-8: it has the byte 0xe9 in line 3"),
     (b"a,b\r1,2\r\xe93,4\r", "not UTF-8: it has the byte 0xe9 in line 3"),
     (b"a,b\n1,2\n3,\xe2", "not UTF-8: it has the byte 0xe2 in line 3"),
@@ -142,7 +147,7 @@ def test_the_place_of_bytes_far_into_a_file(read):
 
 def test_no_row_is_lost_where_many_lines_decide_the_separator(read):
     cell = '"' + "line\n" * 70 + '"'
-    file = read(f"id;a,b;c\n{cell};1;2\n", exclude=["id"])
+    file = read(f"id;a,b;c\n{cell};1;2\n", choice=ColumnChoice(aside=("id",)))
     assert file.dim_names == ["a,b", "c"]
     assert file.values.tolist() == [[1, 2]]
 
@@ -153,12 +158,12 @@ def test_no_row_is_lost_where_many_lines_decide_the_separator(read):
 )
 def test_columns_that_are_not_there(read, exclude, message):
     with pytest.raises(InputError, match=message):
-        read("a,k,group\n1,2,x\n", exclude=exclude)
+        read("a,k,group\n1,2,x\n", choice=ColumnChoice(aside=tuple(exclude)))
 
 
 def test_columns_without_names(read):
     with pytest.raises(InputError, match="no columns with names"):
-        read("1,2\n", exclude=["a"])
+        read("1,2\n", choice=ColumnChoice(aside=("a",)))
 
 
 @pytest.mark.parametrize("name", ["data", "data.xlsx", ".csv", "data.gz", "data.npy.gz", "data.nc"])

@@ -11,6 +11,7 @@ import pytest
 
 from ribp.errors import InputError, StorageError
 from ribp.io import parquet_files
+from ribp.io.column_choice import ColumnChoice
 from ribp.io.formats import read_data
 from ribp.io.write_files import write_table
 
@@ -31,7 +32,7 @@ def test_parquet(tmp_path):
         }
     )
     frame.write_parquet(path)
-    file = read_data(path, exclude=["k", "law"])
+    file = read_data(path, choice=ColumnChoice(aside=("k", "law")))
     np.testing.assert_array_equal(file.values, [[1, 1, NAN, NAN], [NAN, 0, 0.5, NAN]])
     assert file.dim_names == ["a", "b", "c", "none"]
     assert file.row_names == ["x", "y"]
@@ -60,7 +61,7 @@ def test_parquet_of_pandas_with_its_index(tmp_path):
     file = read_data(path)
     assert file.values.tolist() == [[1], [2]]
     assert file.row_names == ["x", "y"]
-    kept = read_data(path, exclude=["__index_level_0__"])
+    kept = read_data(path, choice=ColumnChoice(aside=("__index_level_0__",)))
     assert kept.row_names is None
     assert kept.columns == {"__index_level_0__": ["x", "y"]}
 
@@ -82,7 +83,7 @@ def test_what_is_wrong_with_parquet(tmp_path, read):
     with pytest.raises(StorageError, match="has no rows"):
         read_data(path)
     with pytest.raises(InputError, match="must be a column of"):
-        read_data(path, exclude=["z"])
+        read_data(path, choice=ColumnChoice(aside=("z",)))
     content = path.read_bytes()
     for damaged in (content[:-5], content[: len(content) // 2], b"PAR1" * 5):
         with pytest.raises(StorageError, match="is damaged"):
@@ -97,7 +98,7 @@ def test_polars_that_panics(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pl, "scan_parquet", panic)
     with pytest.raises(StorageError, match="is damaged: index out of bounds"):
-        parquet_files.write_numbers(tmp_path / "data.parquet", [], io.BytesIO(), None)
+        parquet_files.write_numbers(tmp_path / "data.parquet", ColumnChoice(), io.BytesIO(), None)
 
 
 @pytest.mark.parametrize("child", ["import os; os.abort()", "print('thread panicked')", "1 / 0"])
@@ -121,7 +122,12 @@ def test_parquet_without_polars(tmp_path, read, monkeypatch):
 def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
     path = tmp_path / "data.parquet"
     pl.DataFrame({"id": ["x", "y"], "a": [1.5, None], "k": [3, 4]}).write_parquet(path)
-    asked, answered = io.BytesIO(json.dumps([str(path), exclude, None]).encode()), io.BytesIO()
+    asked, answered = (
+        io.BytesIO(
+            json.dumps([str(path), ColumnChoice(aside=tuple(exclude)), None, False]).encode()
+        ),
+        io.BytesIO(),
+    )
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=asked))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=answered))
     parquet_files.run_as_child()
@@ -131,10 +137,10 @@ def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
         name, arguments = told["error"]
         assert name == "InputError"
         with pytest.raises(InputError, match="must be a column of") as caught:
-            read_data(path, exclude=exclude)
+            read_data(path, choice=ColumnChoice(aside=tuple(exclude)))
         assert list(caught.value.args) == arguments
         return
-    file = read_data(path, exclude=exclude)
+    file = read_data(path, choice=ColumnChoice(aside=tuple(exclude)))
     assert told == {
         "dim_names": file.dim_names,
         "row_names": ["x", "y"],
@@ -156,4 +162,4 @@ def test_names_of_rows_must_differ_in_all_rows(tmp_path, monkeypatch):
     path = tmp_path / "data.parquet"
     pl.DataFrame({"id": ["x", "y", "x"], "a": [1, 2, 3]}).write_parquet(path)
     with pytest.raises(StorageError, match="has String in column 'id'"):
-        parquet_files.write_numbers(path, [], io.BytesIO(), 2)
+        parquet_files.write_numbers(path, ColumnChoice(), io.BytesIO(), 2)

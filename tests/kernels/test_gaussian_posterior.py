@@ -85,6 +85,53 @@ def test_sums_for_scales(groups):
     np.testing.assert_array_equal(none, 0.0)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("learned", [(False, False), (True, False), (False, True), (True, True)])
+def test_scales(shared, learned):
+    rng = np.random.default_rng(2)
+    left, sizes, noise = 1.0 + rng.random((3, DIMS))
+    gammas = 1.0 + rng.random(1 if shared else DIMS) if learned[0] else np.empty(0)
+    size_gamma = 1.7 if learned[1] else 0.0
+    found, scale = kernel.draw_scales(
+        left, sizes, noise, 0.8, shared, (0.3, 0.4), gammas, size_gamma
+    )
+    expected, expected_scale = noise, 0.8
+    if learned[0]:
+        total = 0.3 + (left.sum() if shared else left + sizes / 0.8**2)
+        expected = np.full(DIMS, np.sqrt(0.5 * total / gammas))
+    if learned[1]:
+        size = (sizes if shared else sizes / expected**2).sum()
+        expected_scale = math.sqrt(0.5 * (0.4 + size) / 1.7)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert scale == pytest.approx(expected_scale, rel=1e-12)
+
+
+@each_layout
+@pytest.mark.parametrize("shared", [False, True])
+def test_all_parameters(groups, shared):
+    case, rng = Case(groups), np.random.default_rng(3)
+    widths, noise, scale = np.array([1.0, 1.0, 1.0, 10.0]), case.noise, 1.3
+    noise = np.full(DIMS, 0.7) if shared else noise
+    free = np.array([True, False, True, True, False])  # the fourth that is drawn is a background
+    gammas, spare = 5.0 + rng.random(1 if shared else DIMS), rng.standard_normal((2, DIMS))
+    features, drawn, fresh, size, log_det = kernel.draw_parameters(
+        case.pairs, case.products, case.squares, free, widths, noise, scale, shared, (1.0, 1.0),
+        case.normals, gammas, 6.0, spare,
+    )  # fmt: skip
+    deviations = widths * (scale / 0.7 if shared else scale)
+    expected, expected_det = kernel.draw_features(
+        case.pairs, case.products, deviations, noise, case.normals
+    )
+    sums = kernel.scale_sums(case.pairs, case.products, case.squares, expected, widths)
+    scales = kernel.draw_scales(*sums, noise, scale, shared, (1.0, 1.0), gammas, 6.0)
+    np.testing.assert_allclose(drawn, expected, rtol=1e-12)
+    np.testing.assert_allclose(fresh, scales[0], rtol=1e-12)
+    assert (size, log_det) == (pytest.approx(scales[1]), pytest.approx(expected_det))
+    np.testing.assert_allclose(features[free], expected[:3], rtol=1e-12)
+    spread = size if shared else size * fresh
+    np.testing.assert_allclose(features[~free], spread * spare, rtol=1e-12)
+
+
 @each_layout
 def test_what_is_not_positive_definite_is_not_a_number(groups):
     case = Case(groups)

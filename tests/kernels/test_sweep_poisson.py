@@ -241,8 +241,57 @@ def test_splits_of_rows_add_up(seen):
     splits, exposure = np.zeros((FEATURES, DIMS)), np.zeros((FEATURES, DIMS))
     rest = np.zeros(DIMS)
     offset = OFFSETS["offset"]
-    kernel.split(np.uint64(1), 0, 10, data, mask, rows, LOADINGS, offset, splits, rest, exposure)
+    given = (np.uint64(1), 0, 10, data, mask, rows, LOADINGS, offset, np.empty(0))
+    kernel.split(*given, splits, rest, exposure)
     data[~observed] = 0
     np.testing.assert_array_equal(splits.sum(axis=0) + rest, data.sum(axis=0))
     np.testing.assert_array_equal(exposure, rows.T.astype(float) @ observed)
     assert rest[2] == data[~rows.any(axis=1), 2].sum()  # no offset there: only without features
+
+
+def test_splits_know_strengths_and_exposures():
+    rng = np.random.default_rng(0)
+    data, exposures = rng.poisson(9.0, (400, DIMS)).astype(float), rng.gamma(2.0, 0.5, 400)
+    rows = np.tile([0.5, 0.0, 2.0, 0.0], (400, 1))
+    sums = np.zeros((FEATURES, DIMS)), np.zeros(DIMS), np.zeros((FEATURES, DIMS))
+    none, offset = np.empty((0, 0), bool), OFFSETS["offset"]
+    kernel.split(np.uint64(1), 0, 0, data, none, rows, LOADINGS, offset, exposures, *sums)
+    np.testing.assert_allclose(sums[2], np.outer(rows[0] * exposures.sum(), np.ones(DIMS)))
+    share = 0.5 * A[0] / (0.5 * A[0] + 2.0 * A[2] + offset)  # as strong as it is
+    totals = data.sum(axis=0)
+    p = [stats.binomtest(int(sums[0][0, d]), int(totals[d]), share[d]).pvalue for d in range(DIMS)]
+    assert min(p) > 1e-5
+
+
+def swept_with_exposure(seen, exposure, law, n, seed, *, told):
+    """Compare rows after a sweep with the posterior, in which they begin."""
+    offset, mask = OFFSETS["offset"], SEEN[seen]
+    rates = exposure * (offset + ROWS @ A)
+    pi = posterior((xlogy(X, rates) - rates)[:, mask].sum(axis=1), TABLE[law])
+    rows = ROWS[np.random.default_rng(seed).choice(len(ROWS), n, p=pi)].copy()
+    observed = np.empty((0, 0), bool) if seen == "all" else np.tile(mask, (n, 1))
+    steps = np.array([step(TABLE[law], k) for k in range(FEATURES)])
+    kernel.sweep(
+        np.uint64(seed), 0, 0, np.empty((0, 0)), np.tile(X, (n, 1)), observed, rows, LOADINGS,
+        A.sum(axis=1), offset, told, THETA, TABLE[law][None], steps[None], np.zeros(n, np.int64),
+        np.array([[1, 1, 0]], bool), LOADINGS, np.ones(FEATURES), np.eye(FEATURES), 0.5, 4.0,
+    )  # fmt: skip
+    found = np.bincount(rows @ (1 << np.arange(FEATURES)), minlength=len(ROWS))
+    return [frequencies_p_value(found, pi)]
+
+
+@pytest.mark.parametrize("seen", ["all", "most"])
+def test_sweeps_know_exposures(seen):
+    def check(n, seed):
+        given = (seen, 0.3, "interval", n, seed)
+        return swept_with_exposure(*given, told=np.full(n, 0.3))
+
+    assert holds(check, replicates(150, 20_000))
+
+
+@pytest.mark.jit
+def test_exposures_that_are_left_out_are_caught():
+    def check(n, seed):
+        return swept_with_exposure("all", 0.3, "interval", n, seed, told=np.empty(0))
+
+    assert is_caught(check, 5000)

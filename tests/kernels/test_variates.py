@@ -5,22 +5,30 @@ import pytest
 from scipy import stats
 
 from ribp.kernels import variates
+from ribp.kernels.random import uniform_pair
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 
 SEED = np.uint64(7)
 
 
 def stream(seed):
-    return np.uint64(seed), np.zeros(1, np.int64)
+    return np.uint64(seed), np.zeros(3, np.int64)
 
 
 def test_a_stream_moves_on():
-    place = np.zeros(1, np.int64)
+    place = np.zeros(3, np.int64)
     first = variates.next_pair(SEED, place)
     assert place[0] == 1
     assert variates.next_pair(SEED, place) != first
-    assert variates.next_pair(SEED, np.zeros(1, np.int64)) == first
-    assert variates.next_uniform(SEED, np.zeros(1, np.int64)) == first[0]
+    assert variates.next_pair(SEED, np.zeros(3, np.int64)) == first
+    assert variates.next_uniform(SEED, np.zeros(3, np.int64)) == first[0]
+
+
+def test_a_stream_of_a_row_is_that_of_its_number():
+    place = np.full(3, 9)
+    variates.begin_row(place, 4, 5)
+    assert place.tolist() == [0, 4, 5]
+    assert variates.next_pair(SEED, place) == uniform_pair(SEED, 4, 5, 0)
 
 
 def test_normal_variates():

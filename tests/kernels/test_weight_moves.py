@@ -22,7 +22,7 @@ each_case = pytest.mark.parametrize("case", CASES)
 
 
 def stream(seed=0):
-    return np.uint64(seed), np.zeros(1, np.int64)
+    return np.uint64(seed), np.zeros(3, np.int64)
 
 
 class Case:
@@ -113,7 +113,7 @@ def test_a_proposal_is_accepted_by_its_weight(name):
         (key, place), theta = stream(seed), one.theta.copy()
         chance = kernel.refresh(key, place, theta, block, *one.given)
         moved = not np.array_equal(theta, one.theta)
-        proposal, again = one.theta.copy(), np.zeros(1, np.int64)
+        proposal, again = one.theta.copy(), np.zeros(3, np.int64)
         for i, shape in zip(block, law.shape, strict=True):
             proposal[i] = law.log_scale + kernel.log_gamma_variate(key, again, shape)
             proposal[i] -= kernel.log_gamma_variate(key, again, law.power - shape)
@@ -153,7 +153,7 @@ def test_a_trajectory_is_reversible_leapfrog(name):
     for seed in range(6):
         theta, (key, place) = one.theta.copy(), stream(seed)
         chance = kernel.trajectory(key, place, theta, *one.metric(), *one.given)
-        again, momentum = np.zeros(1, np.int64), np.empty(theta.size)
+        again, momentum = np.zeros(3, np.int64), np.empty(theta.size)
         step = kernel.STEP_SIZE * (0.7 + 0.6 * kernel.next_uniform(key, again))
         kernel.draw_momentum(key, again, *one.metric(), momentum)
 

@@ -67,7 +67,7 @@ def test_mass_stays_below_the_number_of_features():
 @pytest.mark.parametrize("move", ALL)
 def test_a_step_moves_along_its_line(name, move):
     """One number tells where it went; the others follow from it."""
-    prior, place = WEIGHT_PRIORS[name](MASS, C, 5), np.zeros(1, np.int64)
+    prior, place = WEIGHT_PRIORS[name](MASS, C, 5), np.zeros(3, np.int64)
     for seed in range(30):
         theta = THETA.copy()
         mass, c = kernel.slice_step(
@@ -84,7 +84,7 @@ def test_a_step_moves_along_its_line(name, move):
 
 def test_a_density_that_is_not_a_number_ends():
     theta = np.full(5, math.nan)
-    given = (np.uint64(0), np.zeros(1, np.int64), kernel.MASS, theta, SUMS, HISTOGRAM, 0, MASS, C)
+    given = (np.uint64(0), np.zeros(3, np.int64), kernel.MASS, theta, SUMS, HISTOGRAM, 0, MASS, C)
     assert kernel.slice_step(*given) == (MASS, C)
 
 

@@ -114,7 +114,7 @@ def test_sums_from_a_sweep_change_nothing(shared, values, background):
     given = likelihood.draw_prior(np.random.default_rng(1), FEATURES, D)
     data = with_missing(values)
     swept = gaussian_sums(*data, ROWS, background)
-    sums = likelihood.swept_sums(swept, in_use(ROWS))
+    sums = likelihood.swept_sums(swept, in_use(ROWS), None)
     first = likelihood.update(np.random.default_rng(2), data, ROWS, given)
     second = likelihood.draw(np.random.default_rng(2), given, sums)
     for one, other in zip(first, second, strict=True):

@@ -82,7 +82,7 @@ def compiled_step(move):
         prior, theta = state[0], state[1].copy()
         sums, histogram = (np.array(x, np.float64) for x in data)
         mass, c = weight_slices.slice_step(
-            kernel_seed(rng), np.zeros(1, np.int64), move, theta, sums, histogram,
+            kernel_seed(rng), np.zeros(3, np.int64), move, theta, sums, histogram,
             prior.compiled, prior.mass, prior.concentration,
         )  # fmt: skip
         return replace(prior, mass=mass, concentration=c), theta

@@ -57,12 +57,12 @@ def test_match_against_all_permutations():
         assert found == pytest.approx(max(totals), rel=1e-12)
 
 
-def test_ties_and_unused_features_go_by_components():
+def test_ties_go_by_components_and_unused_features_take_what_is_left():
     z = np.array([[1, 1, 0, 0], [1, 1, 0, 0]], np.int8)
     components = np.array([[0.0, 1.0], [5.0, 0.0], [1.0, 1.0], [-3.0, 0.0]])
     order = [3, 1, 0, 2]
     found = match(z, components, z[:, order].astype(float), components[order] + 0.1)
-    np.testing.assert_array_equal(found, order)
+    np.testing.assert_array_equal(found, [2, 1, 0, 3])
 
 
 @pytest.mark.parametrize("seed", range(5))

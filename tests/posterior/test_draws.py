@@ -109,7 +109,7 @@ def readings(chains, model, values):
         coactivation(tree),
         *impute(found, model.likelihood, missing),
         np.array(list(diagnose(tree).values())),
-        np.array(summary(tree).features),
+        np.array([[x for x in one if not isinstance(x, str)] for one in summary(tree).features]),
         np.array([m.agreement for m in modes(tree)]),
         np.array([m.log_joint for m in modes(tree)]),
     ]

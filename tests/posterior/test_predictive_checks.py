@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ribp.likelihoods.data import Data, complete, with_missing
-from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, checks
+from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, _rows, checks
 from ribp.posterior.residuals import CheckedColumns, checked_columns, residuals
 from ribp.testing.goodness import holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
@@ -158,3 +158,10 @@ def test_units_do_not_matter():
     other = checks(np.random.default_rng(0), shifted, likelihood, complete(values + 300.0))
     for name, p in plain.p_values.items():
         np.testing.assert_allclose(other.p_values[name], p, rtol=1e-6, atol=1e-12)
+
+
+def test_rows_of_which_nothing_is_left_have_finite_checks():
+    e = np.random.default_rng(0).normal(size=(8, 3))
+    e[2] = 0.0
+    for check in _rows(e, np.ones(e.shape, bool), np.arange(8) % 3):
+        assert np.isfinite(check).all()

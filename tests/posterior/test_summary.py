@@ -41,7 +41,8 @@ def test_features_are_described():
             np.full(FEATURES, 2),
         ]
     ).T[order]
-    np.testing.assert_allclose(found.features, expected)
+    np.testing.assert_allclose(found.to_frame().to_numpy(), expected)
+    assert [one.name for one in found.features] == [f"feature{i}" for i in range(FEATURES - 2)]
     assert found.active_features == {FEATURES - 2: 1.0}
 
 

@@ -1,5 +1,7 @@
 """The page of a fit: whole, harmless, and true to the result, also at the edge."""
 
+import base64
+import hashlib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,6 +15,7 @@ from ribp.posterior.predictive_checks import NOISE
 from ribp.posterior.verdict import QUESTIONS
 from ribp.report import Fit, page, write_report
 from ribp.report.elements import Html, table, tag
+from ribp.report.row_table import law_words
 from ribp.report.words import _ADVICE, advice, in_words
 from tests.helpers.harsh_results import CASES
 from tests.helpers.plot_cases import made, popular_rows
@@ -59,7 +62,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == name
 
     def handle_data(self, text):
-        if self.open and self.open[-1] != "style":
+        if self.open and self.open[-1] not in ("style", "script"):
             self.texts.append(text)
 
     @property
@@ -71,8 +74,12 @@ def read(fit):
     text = page(fit)
     assert len(text) < 2_000_000
     found = Reader(text)
-    assert not {"script", "iframe", "link", "object"} & set(found.tags)
-    assert all(link.startswith("data:image/png;base64,") for link in found.links)
+    assert not {"iframe", "link", "object"} & set(found.tags)
+    assert found.tags.count("script") == 1
+    pictures = [link for link in found.links if not link.startswith("#")]
+    assert all(link.startswith("data:image/png;base64,") for link in pictures)
+    assert found.links[: len(found.sections)] == [f"#{name}" for name in found.sections]
+    found.links = pictures
     return found
 
 
@@ -94,9 +101,11 @@ def test_every_result_has_a_page(name):
     result = CASES[name]()
     found = read(Fit(result, "<i>data</i>.csv", data_of(result)))
     assert "What ribp found in <i>data</i>.csv" in found.text
+    has_rows = ["rows"] if "rows" in found.sections else []
+    assert bool(has_rows) == bool(result.shown_places.size)
     assert found.sections == [
-        "asked", "features", "rebuilt", "counts", "converged", "fits", "held-out", "warnings",
-        "reproduce", "terms",
+        "asked", "features", *has_rows, "rebuilt", "counts", "converged", "fits", "held-out",
+        "warnings", "reproduce", "terms",
     ]  # fmt: skip
 
 
@@ -108,7 +117,9 @@ def test_names_are_shown_as_they_are_written_and_nothing_is_injected():
     fit = Fit(
         result, evil, data_of(result), comparison={evil: {"log_density": 1.0}}, commands=[evil]
     )
-    assert "<script" not in page(fit)
+    text = page(fit)
+    assert text.count("<script") == 1
+    assert "<script>alert" not in text
     found = read(fit)
     assert found.text.count(evil) >= 3
     assert "<b>row " in found.text  # it shows a feature
@@ -248,3 +259,45 @@ def test_a_page_is_whole_or_not_there(tmp_path, monkeypatch):
     with pytest.raises(StorageError, match="cannot be written"):
         write_report(Fit(result), tmp_path / "no" / "page.html")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_the_policy_allows_the_script_and_nothing_else():
+    text = page(Fit(CASES["one chain, shared noise"]()))
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src &#x27;sha256-{digest}&#x27;" in text
+    assert len(script) < 6000
+
+
+def test_rows_are_a_table_with_labels_and_counts():
+    truth = popular_rows(RNG, 12, 3)
+    result = made(truth, RNG.normal(0.0, 3.0, (3, 5)), row_names=[f"p{n}" for n in range(12)])
+    result = result.named({0: "loud <C>"})
+    labels = {"site": ["A", None, *"BCDEFGHIJK"]}
+    fit = Fit(result, "d", data_of(result), labels=labels)
+    found = read(fit)
+    assert {"site", "K", "p11", "loud <C>"} <= set(found.texts)
+    assert 'data-name="rows"' in page(fit)
+    assert 'data-name="features"' in page(fit)
+    assert "rows" not in read(Fit(result, "d", show_rows=False, labels=labels)).sections
+    assert "K" not in read(Fit(result, "d", show_rows=False, labels=labels)).texts
+
+
+def test_laws_in_few_words():
+    assert law_words("exactly(3)") == "3"
+    assert law_words("learned(1, 0.5, 0.25)") == "learned, 0 to 2"
+    assert law_words("uniform(1, 2)") == "uniform(1, 2)"
+    assert law_words("0.5*exactly(1) + 0.5*exactly(2)") == "0.5*exactly(1) + 0.5*exactly(2)"
+
+
+def test_named_columns_are_labelled_bars():
+    truth = popular_rows(RNG, 12, 3)
+    names = ["<marker>", "x" * 90, "c", "d", "e"]
+    result = made(truth, RNG.normal(0.0, 3.0, (3, 5)), dim_names=names)
+    data = data_of(result)
+    data = as_data(np.where(np.arange(5) == 2, np.nan, data.values))
+    found = read(Fit(result, "d", data))
+    assert found.tags.count("svg") == 3 + 6
+    assert "<marker>" in found.texts
+    assert found.tags.count("rect") == 15
+    assert found.tags.count("circle") == 6 * (5 + 4)

@@ -215,9 +215,9 @@ def test_truncated_files(saved, content):
 
 def test_newer_older_and_impossible_schemas(saved):
     for version, words in (
-        (SCHEMA_VERSION + 1, "was written by a newer ribp (schema 5); this one reads 4. Upgrade"),
-        (SCHEMA_VERSION - 1, "was written by an older ribp (schema 3); this one reads 4. Fit"),
-        (1, "was written by an older ribp (schema 1); this one reads 4. Fit again"),
+        (SCHEMA_VERSION + 1, "was written by a newer ribp (schema 6); this one reads 5. Upgrade"),
+        (SCHEMA_VERSION - 1, "was written by an older ribp (schema 4); this one reads 5. Fit"),
+        (1, "was written by an older ribp (schema 1); this one reads 5. Fit again"),
         (0, "schema_version is not a whole number"),
         ("1", "schema_version is not a whole number"),
         ([1, 1], "schema_version is not a whole number"),

@@ -97,7 +97,7 @@ def test_types_and_attributes():
     assert all(kind == np.float64 for name, kind in kinds.items() if name not in whole)
     assert tree["posterior"]["noise_scale"].dims == ("chain", "draw")
     assert tree["posterior"]["count_log_probs"].dims == ("chain", "draw", "law", "count")
-    assert (tree.attrs["schema_version"], tree.attrs["interrupted"]) == (4, 1)
+    assert (tree.attrs["schema_version"], tree.attrs["interrupted"]) == (5, 1)
     assert json.loads(tree.attrs["settings"]) == settings_of(MODELS["shared noise"])
     assert json.loads(tree.attrs["warnings"]) == [{"code": "a", "text": "naïve"}]
     assert set(json.loads(tree.attrs["versions"])) == {
@@ -163,7 +163,10 @@ def changed(**changes):
         (changed(seed=7), "must be a list"),
         (changed(thin=0), "must be at least 1"),
         (changed(mass=-1.0), "mass must be positive"),
-        (changed(weights="heavy"), "weights must be one that is installed here, but got heavy"),
+        (
+            changed(weights="heavy"),
+            "weight_prior must be one that is installed here, but got heavy",
+        ),
         (changed(likelihood={"name": "gaussian", "background": 1}), "must be true or false"),
         (changed(likelihood={"name": "gaussian", "background": True, "size": 1}), "must be one of"),
         (

@@ -7,7 +7,9 @@ import pytest
 import ribp as package
 from ribp.errors import InputError, StorageError
 from ribp.io import parquet_files
-from ribp.io.large_files import as_bytes, check_memory, is_large
+from ribp.io.column_choice import EVERYTHING, ColumnChoice
+from ribp.io.formats import is_large
+from ribp.io.large_files import as_bytes, check_memory
 from tests.helpers.same_bits import assert_same_results
 from tests.helpers.store_cases import features
 
@@ -33,14 +35,16 @@ def result(run):
 
 def test_parquet_is_copied_part_by_part(files):
     with (files / "copy.npy").open("wb") as copy:
-        told = parquet_files.write_numbers(files / "x.parquet", ["k"], copy, 128)
+        told = parquet_files.write_numbers(
+            files / "x.parquet", ColumnChoice(aside=("k",)), copy, 128
+        )
     np.testing.assert_array_equal(np.load(files / "copy.npy"), np.load(files / "x.npy"))
     assert told["shape"] == (700, 4)
     assert told["dim_names"] == ["m0", "m1", "m2", "m3"]
     assert [int(k) for k in told["columns"]["k"]] == np.load(files / "counts.npy").tolist()
     (files / "x.parquet").write_bytes((files / "x.parquet").read_bytes()[:-200])
     with pytest.raises(StorageError, match=r"x\.parquet"):
-        parquet_files.copy_parquet(files / "x.parquet", [], files / "copy.npy")
+        parquet_files.copy_parquet(files / "x.parquet", EVERYTHING, files / "copy.npy")
 
 
 @pytest.mark.jit
@@ -114,7 +118,7 @@ def test_sizes(tmp_path, monkeypatch):
     (tmp_path / "x.npy").write_bytes(b"0" * 100)
     assert not is_large(tmp_path / "x.npy")
     assert not is_large(tmp_path / "none.npy")
-    monkeypatch.setattr("ribp.io.large_files.memory", lambda: 100)
+    monkeypatch.setattr("ribp.io.formats.memory", lambda: 100)
     assert is_large(tmp_path / "x.npy")
 
 

@@ -225,7 +225,7 @@ def test_first_rows_obey_their_laws_and_suit_clear_data():
         data = with_missing(np.where(rng.random(values.shape) < share, np.nan, values))
         for law in range(3):
             which = np.full(16, law)
-            found = first_rows(data, given, prior, which)
+            found = first_rows(LinearGaussian(), data, given, prior, which)
             assert np.isfinite(tables[law, found.sum(axis=1)]).all()
             if share == 0.0:
                 possible = np.isfinite(tables[law, rows.sum(axis=1)])

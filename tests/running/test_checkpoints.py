@@ -148,7 +148,7 @@ def test_folders_that_cannot_be_used(tmp_path):
         (json.dumps({"kind": "other"}), "not of a ribp checkpoint"),
         (json.dumps({"kind": "ribp checkpoint", "schema_version": 9}), "schema 9.*Upgrade"),
         (json.dumps({"kind": "ribp checkpoint", "schema_version": 1}), "schema 1.*Start afresh"),
-        (json.dumps({"kind": "ribp checkpoint", "schema_version": 4}), "schema 4.*reads 5.*afresh"),
+        (json.dumps({"kind": "ribp checkpoint", "schema_version": 4}), "schema 4.*reads 6.*afresh"),
     ],
 )
 def test_settings_of_another_kind(tmp_path, text, says):

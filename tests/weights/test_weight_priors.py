@@ -278,12 +278,12 @@ def test_a_fit_stores_it_by_name_and_says_if_it_is_missing(tmp_path):
     longer = fitting.resume(tmp_path / "run", data, n_draws=6, progress=False)
     assert longer.tree["posterior"].sizes["draw"] == 6
     WEIGHT_PRIORS.unregister("finite")
-    missing = "weights must be one that is installed here, but got finite"
+    missing = "weight_prior must be one that is installed here, but got finite"
     with pytest.raises((InputError, StorageError), match=missing):
         Result.load(tmp_path / "fit.nc")
     with pytest.raises((InputError, StorageError), match=missing):
         fitting.resume(tmp_path / "run", data, n_draws=8, progress=False)
-    with pytest.raises(InputError, match="weights must be one of weak-limit"):
+    with pytest.raises(InputError, match="weight_prior must be one of weak-limit"):
         short_fit()
     WEIGHT_PRIORS.register("finite", FINITE)
 

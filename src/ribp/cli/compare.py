@@ -7,34 +7,37 @@ unrestricted one, and the scores are stored in the folder for its report.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ribp.cli import options
+from ribp.cli.parameters import estimator_arguments, with_parameters
 from ribp.cli.show import print_json, say
 
 
+@with_parameters(n_chains=2, n_warmup=200, n_draws=200)
 def compare(
     data: Annotated[
         Path,
         typer.Argument(metavar="DATA", help="A file; or the folder of a run made with --holdout."),
     ],
     counts: options.Counts = None,
-    method: options.Method = "gibbs",
-    max_features: options.MaxFeatures = "auto",
-    background: options.Background = "auto",
-    chains: options.Chains = 2,
-    warmup: options.Warmup = 200,
-    draws: options.Draws = 200,
     holdout: options.Holdout = 0.01,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same draws.")] = 0,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    id_: options.Id = None,
+    label: options.Label = None,
+    counts_missing: options.CountsMissing = None,
     json: options.Json = False,
+    **parameters: Any,
 ) -> None:
     """Compare the restricted with the unrestricted buffet, on hidden entries."""
     from ribp.cli import model_scores
     from ribp.cli.run_folder import read_table
     from ribp.errors import InputError
+    from ribp.io.input_options import input_options
 
     is_run, announce = data.is_dir(), not json
     if is_run and counts is not None:
@@ -47,11 +50,10 @@ def compare(
     if is_run:
         scores, _ = model_scores.compare_run(data, announce)
     else:
-        arguments = options.estimator_arguments(
-            method, max_features, background, chains, warmup, draws
-        )
-        arguments |= {"random_state": seed, "progress": options.show_progress(json)}
-        table = read_table(data, counts, holdout, seed)
+        arguments = estimator_arguments(parameters) | {"random_state": seed}
+        arguments["progress"] = options.show_progress(json, arguments.get("progress", "auto"))
+        holds = input_options(counts, counts_missing, columns, exclude, label, id_)
+        table = read_table(data, holds, holdout, seed)
         scores = model_scores.compare_table(table, arguments, holdout, announce)
     if json:
         print_json({"data": str(data), "models": scores})

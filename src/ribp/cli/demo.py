@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 _FOUND = 0.95
 _MAX_FEATURES = 24
-_OPTIONS: dict[str, Any] = {"chains": 4, "warmup": 200, "draws": 400, "holdout": 0.01, "seed": 1}
+_OPTIONS: dict[str, Any] = {"holdout": 0.01, "seed": 1}
+_LENGTH: dict[str, Any] = {"n_chains": 4, "n_warmup": 200, "n_draws": 400}
 
 
 def demo(
@@ -54,7 +55,7 @@ def demo(
     with redirect_stdout(io.StringIO()):  # the summary is in the report
         fit(
             out / "chords.csv", run, counts="column:notes", max_features=str(_MAX_FEATURES),
-            overwrite=True, **_OPTIONS,
+            overwrite=True, **_OPTIONS, **_LENGTH,
         )  # fmt: skip
     seconds = time.perf_counter() - began
     console.print("Restricted buffet: done. The unrestricted one and NMF follow.")

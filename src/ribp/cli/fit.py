@@ -4,54 +4,71 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ribp.cli import options
+from ribp.cli.parameters import estimator_arguments, with_parameters
 
 
+@with_parameters()
 def fit(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="Folder for everything the run makes.")],
     counts: options.Counts = None,
-    method: options.Method = "gibbs",
-    max_features: options.MaxFeatures = "auto",
-    likelihood: Annotated[
-        str, typer.Option(help="gaussian, poisson for counts, or the name of a plug-in.")
-    ] = "gaussian",
-    background: options.Background = "auto",
-    chains: options.Chains = 4,
-    warmup: options.Warmup = 500,
-    draws: options.Draws = 500,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = None,
+    columns: options.Columns = None,
+    exclude: options.Exclude = None,
+    id_: options.Id = None,
+    label: options.Label = None,
+    counts_missing: options.CountsMissing = None,
     memory: Annotated[
         str | None,
-        typer.Option(help="Read a .npy or .parquet file in parts, within so much: 1GiB."),
+        typer.Option(
+            rich_help_panel=options.LARGE,
+            help="Read a .npy or .parquet file in parts, within so much: 1GiB.",
+        ),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler whose workers have the file.")
+        str | None,
+        typer.Option(
+            rich_help_panel=options.LARGE,
+            help="Address of a Dask scheduler whose workers have the file.",
+        ),
     ] = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
+    **parameters: Any,
 ) -> None:
     """Find the features of the rows of a file."""
+    from ribp.io.formats import is_large
+    from ribp.io.input_options import input_options, read_input
+
+    seed = secrets.randbits(32) if seed is None else seed
+    holds = input_options(counts, counts_missing, columns, exclude, label, id_)
+    in_parts = memory is not None or scheduler is not None or is_large(data)
+    file = None if in_parts else read_input(data, holds)  # a mistake in it is told at once
+
     from ribp import fitting
     from ribp.cli import run_steps
 
-    seed = secrets.randbits(32) if seed is None else seed
     source = {
-        "path": str(data.resolve()), "counts": counts, "holdout": holdout, "seed": seed,
+        "path": str(data.resolve()), **holds._asdict(), "holdout": holdout, "seed": seed,
         "memory": memory, "scheduler": scheduler,
     }  # fmt: skip
-    arguments = options.estimator_arguments(method, max_features, background, chains, warmup, draws)
-    arguments |= {"likelihood": likelihood, "random_state": seed}
-    run = run_steps.begin(out, source, arguments, overwrite)
-    progress, checkpoints = options.show_progress(json), run.folder.checkpoints
+    arguments = estimator_arguments(parameters) | {"random_state": seed}
+    run = run_steps.begin(out, source, arguments, overwrite, file)
+    progress = options.show_progress(json, run.model.progress)
     with run_steps.guarded(run.folder), run_steps.opened(run) as rows:
         prepared = run.prepared or run.model.prepare(*rows)
-        result = fitting.run(prepared, progress=progress, checkpoint=checkpoints)
+        result = fitting.run(
+            prepared,
+            n_jobs=run.model.n_jobs,
+            progress=progress,
+            checkpoint=run.folder.checkpoints,
+        )
     run_steps.finish(run, result, rows.dim_names, json)
 
 
@@ -67,11 +84,18 @@ def resume(
 
     begun = run_steps.read_again(run)
     checkpoints, model = begun.folder.checkpoints, begun.model
-    progress = options.show_progress(json)
+    progress = options.show_progress(json, model.progress)
     with run_steps.guarded(begun.folder), run_steps.opened(begun) as rows:
         if Checkpoint(checkpoints).exists():
-            result = fitting.resume(checkpoints, rows.store, n_draws=draws, progress=progress)
+            result = fitting.resume(
+                checkpoints, rows.store, n_draws=draws, n_jobs=model.n_jobs, progress=progress
+            )
         else:  # it was stopped before its first checkpoint
             model.set_params(n_draws=draws or model.n_draws)
-            result = fitting.run(model.prepare(*rows), progress=progress, checkpoint=checkpoints)
+            result = fitting.run(
+                model.prepare(*rows),
+                n_jobs=model.n_jobs,
+                progress=progress,
+                checkpoint=checkpoints,
+            )
     run_steps.finish(begun, result, rows.dim_names, json)

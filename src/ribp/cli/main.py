@@ -12,9 +12,12 @@ import typer
 
 from ribp.cli.compare import compare
 from ribp.cli.demo import demo
+from ribp.cli.features import features, name
 from ribp.cli.fit import fit, resume
+from ribp.cli.parameters import PARAMETERS
 from ribp.cli.report import report
 from ribp.cli.reproduce import reproduce
+from ribp.cli.show import harmless
 from ribp.cli.simulate import simulate
 from ribp.cli.summary import summary
 from ribp.cli.transform import transform
@@ -28,7 +31,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (fit, resume, summary, transform, simulate, compare, report, reproduce, demo):
+for _command in (
+    fit, resume, summary, features, name, report, transform, compare, simulate, reproduce, demo,
+):  # fmt: skip
     app.command()(_command)
 
 
@@ -57,6 +62,8 @@ def main() -> None:
     try:
         app()
     except InputError as error:
+        if error.argument in PARAMETERS:
+            error = InputError(PARAMETERS[error.argument].flag, *error.args[1:])
         _stop(error, 1 if error.argument in _DATA_ARGUMENTS else 2)
     except (StorageError, ProposalLimitError) as error:
         _stop(error, 1)
@@ -69,5 +76,5 @@ def main() -> None:
 
 
 def _stop(message: object, code: int) -> NoReturn:
-    sys.stderr.write(f"ribp: {message}\n")
+    sys.stderr.write(f"ribp: {harmless(str(message))}\n")
     raise SystemExit(code)

@@ -20,7 +20,10 @@ from ribp.rows.local import in_memory
 Scores = dict[str, dict[str, float]]
 """Numbers by name, of models by name."""
 
-_SHARED = ("background", "n_chains", "n_warmup", "n_draws", "random_state", "progress")
+_SHARED = (
+    "likelihood", "noise", "noise_scale", "feature_scale", "background", "n_chains", "n_warmup",
+    "n_draws", "n_jobs", "random_state", "progress",
+)  # fmt: skip
 
 
 def compare_table(

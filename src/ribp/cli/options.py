@@ -1,11 +1,15 @@
-"""Options that several commands have, and the arguments of an estimator that they become."""
+"""Options that several commands have; those of the estimator are in `ribp.cli.parameters`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
+
+COLUMNS = "Columns of the file"
+LARGE = "Large files"
+OUTPUT = "What is written"
 
 Data = Annotated[
     Path,
@@ -17,53 +21,53 @@ Counts = Annotated[
     str | None,
     typer.Option(
         help="How many features a row has: a law such as exactly(3) or uniform(1, 2), column:NAME, "
-        "column:LO,HI or file:PATH. Learned if left out.",
+        "column:LO,HI or file:PATH. Learned if left out, and where a cell is empty.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
-Method = Annotated[
-    str, typer.Option(help="gibbs, gibbs-rows, augmented, structured, stochastic or hybrid.")
-]
-MaxFeatures = Annotated[str, typer.Option(help="Largest number of features, or auto.")]
-Background = Annotated[
-    str,
+CountsMissing = Annotated[
+    str | None,
     typer.Option(
-        help="Whether every row has something that nobody counts, such as offsets of columns: auto "
-        "(a short search finds out), on or off."
+        rich_help_panel=COLUMNS,
+        metavar="LAW",
+        help="Law of rows whose count is missing; learned if left out.",
     ),
 ]
-Chains = Annotated[int, typer.Option(min=1, help="Number of chains.")]
-Warmup = Annotated[int, typer.Option(min=0, help="Sweeps of a chain that are thrown away.")]
-Draws = Annotated[int, typer.Option(min=1, help="Sweeps of a chain that are stored.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        rich_help_panel=COLUMNS,
+        metavar="NAMES",
+        help="Columns that are data, by name or pattern: a,b,gene_*. All if left out.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(rich_help_panel=COLUMNS, metavar="NAMES", help="Columns to leave out."),
+]
+Id = Annotated[
+    str | None,
+    typer.Option(
+        "--id", rich_help_panel=COLUMNS, metavar="NAME", help="Column with the names of rows."
+    ),
+]
+Label = Annotated[
+    list[str] | None,
+    typer.Option(
+        rich_help_panel=COLUMNS,
+        metavar="NAMES",
+        help="Columns that go with the rows into report and decoded rows, and are never fitted.",
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON, for machines.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", rich_help_panel=OUTPUT, help="Replace what is there.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Same seed, same draws.")]
 Holdout = Annotated[float, typer.Option(help="Share of entries to hide from the fit, and score.")]
 
-BACKGROUNDS: dict[str, bool | str] = {"auto": "auto", "on": True, "off": False}
-"""The argument of an estimator for each value of --background."""
 
-
-def estimator_arguments(
-    method: str, max_features: str, background: str, chains: int, warmup: int, draws: int
-) -> dict[str, Any]:
-    """Return the arguments of an estimator for the options of a command."""
-    from ribp.errors import InputError
-
-    if background not in BACKGROUNDS:
-        raise InputError(
-            "--background", "must be auto, on or off", repr(background), "Leave it out to find out."
-        )
-    most = max_features.strip()
-    return {
-        "method": method,
-        "max_features": int(most) if most.lstrip("-").isdecimal() else most,
-        "background": BACKGROUNDS[background],
-        "n_chains": chains,
-        "n_warmup": warmup,
-        "n_draws": draws,
-    }
-
-
-def show_progress(json: bool) -> Literal[False, "auto"]:
+def show_progress(json: bool, asked: Any = "auto") -> Any:
     """Return the argument `progress` of an estimator: none where JSON is printed."""
-    return False if json else "auto"
+    return False if json else asked

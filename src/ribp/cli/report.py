@@ -11,16 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from ribp.cli import options
+from ribp.cli.parameters import as_options
 from ribp.cli.show import print_json, say
-
-_OPTIONS = {
-    "method": "--method",
-    "max_features": "--max-features",
-    "likelihood": "--likelihood",
-    "n_chains": "--chains",
-    "n_warmup": "--warmup",
-    "n_draws": "--draws",
-}
 
 
 def report(
@@ -64,9 +56,10 @@ def write_page(
     result, config = folder.model().result_, folder.config()
     n_rows, n_dims = result.settings["n_rows"], result.settings["n_dims"]
     image = None if shape is None else _image_shape(shape, n_dims)
-    data, problems = None, []
+    data, labels, problems = None, None, []
     try:
-        data = folder.table().data
+        table = folder.table()
+        data, labels = table.data, table.labels
     except (StorageError, InputError, OSError) as error:
         problems.append(f"the data themselves, since they cannot be read again ({error})")
     fit = Fit(
@@ -78,6 +71,7 @@ def write_page(
         folder.comparison(),
         _commands(config, run),
         image,
+        labels,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # they are on the page
@@ -104,14 +98,13 @@ def _commands(config: dict[str, Any], run: Path) -> list[str]:
     """Return the command that made a run, and the one that made the page."""
     source, arguments = config["source"], config["estimator"]
     words = ["ribp", "fit", Path(str(source.get("path"))).name]
-    if source.get("counts") is not None:
-        words += ["--counts", str(source["counts"])]
-    for name, option in _OPTIONS.items():
-        if name in arguments:
-            words += [option, str(arguments[name])]
-    for text in ("on", "off"):
-        if arguments.get("background") is options.BACKGROUNDS[text]:
-            words += ["--background", text]
+    for name in ("counts", "counts_missing", "id", "columns", "exclude", "label"):
+        given = source.get(name)
+        for one in given if isinstance(given, list) else [] if given is None else [given]:
+            words += [f"--{name.replace('_', '-')}", str(one)]
+    words += as_options(arguments)
+    if source.get("fixed_components"):
+        words += ["--fixed-components", Path(str(source["fixed_components"])).name]
     if source.get("holdout"):
         words += ["--holdout", str(source["holdout"])]
     words += ["--seed", str(source.get("seed")), "--out", run.name]

@@ -28,13 +28,13 @@ from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
 from ribp.estimators import load
 from ribp.files import read_arrays, read_described, write_atomically, write_described
-from ribp.io.count_options import read_with_counts
+from ribp.io.input_options import InputFile, InputOptions, read_input
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.validation import as_data
 from ribp.rows.local import in_memory
 from ribp.running.checkpoint import Checkpoint
 
-SCHEMA = 3
+SCHEMA = 4
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"
 
@@ -51,13 +51,20 @@ class InputTable(NamedTuple):
     counts: RowCounts | None
     row_names: list[str] | None
     dim_names: list[str] | None
+    labels: dict[str, list[str | None]]
+    """Columns that go with the rows and are not fitted, by name."""
 
 
 def read_table(
-    path: str | Path, counts: str | None, holdout: float = 0.0, seed: int = 0
+    path: str | Path, options: InputOptions, holdout: float = 0.0, seed: int = 0
 ) -> InputTable:
     """Return the data in a file and their count laws, with a share of the entries hidden."""
-    file, laws = read_with_counts(path, counts)
+    return as_table(read_input(path, options), holdout, seed)
+
+
+def as_table(given: InputFile, holdout: float, seed: int) -> InputTable:
+    """Return a file that was read, with a share of its entries hidden."""
+    file, laws, labels = given
     if not 0.0 <= holdout < 1.0:
         raise InputError(
             "--holdout", "must be a share from 0 up to 1", holdout, "Write for example 0.01."
@@ -65,7 +72,13 @@ def read_table(
     rng = np.random.default_rng([seed, 1])
     hidden = ~np.isnan(file.values) & (rng.random(file.values.shape) < holdout)
     data = as_data(np.where(hidden, np.nan, file.values))
-    return InputTable(data, file.values, hidden, laws, file.row_names, file.dim_names)
+    return InputTable(data, file.values, hidden, laws, file.row_names, file.dim_names, labels)
+
+
+def stored_options(source: dict[str, Any]) -> InputOptions:
+    """Return what the file of a run holds, as its settings say."""
+    given = (source[name] for name in InputOptions._fields)
+    return InputOptions._make(tuple(one) if isinstance(one, list) else one for one in given)
 
 
 class RunFolder:
@@ -155,12 +168,18 @@ class RunFolder:
             raise StorageError(self.result, "is not of this run", "Fit again.")
         return model
 
+    def options(self) -> InputOptions:
+        """Return what the file of the run holds."""
+        with self.known_settings():
+            return stored_options(self.config()["source"])
+
     def table(self) -> InputTable:
         """Return the data, read again; they must be those that were fitted."""
         source = self.config()["source"]
         with self.known_settings():
             path = Path(source["path"])
-            table = read_table(path, source["counts"], source["holdout"], source["seed"])
+            options = stored_options(source)
+            table = read_table(path, options, source["holdout"], source["seed"])
         checkpoint = Checkpoint(self.checkpoints)
         digest = checkpoint.settings().get("data") if checkpoint.exists() else None
         if digest is not None and digest != in_memory(table.data).look().digest:

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from ribp.cli.run_folder import InputTable, RunFolder, read_table
+from ribp.cli.run_folder import InputTable, RunFolder, as_table, stored_options
 from ribp.cli.show import say, show_summary
 from ribp.counts import RowCounts
 from ribp.errors import FitWarning, InputError
 from ribp.estimators import RestrictedIBP
 from ribp.fitting import Prepared
-from ribp.io.large_files import LargeFile, is_large
+from ribp.io.input_options import InputFile, known_features
+from ribp.io.large_files import LargeFile
 from ribp.results import Result
 from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
@@ -47,7 +48,11 @@ class Rows(NamedTuple):
 
 
 def begin(
-    out: Path, source: dict[str, Any], arguments: dict[str, Any], overwrite: bool
+    out: Path,
+    source: dict[str, Any],
+    arguments: dict[str, Any],
+    overwrite: bool,
+    file: InputFile | None,
 ) -> StartedRun:
     """Validate data and options, then create the folder of a run.
 
@@ -61,17 +66,24 @@ def begin(
         Of the estimator.
     overwrite
         Whether another run in the folder may be replaced.
+    file
+        The data; None for a file that is read in parts.
     """
-    folder, model, path = RunFolder(out), RestrictedIBP(**arguments), Path(source["path"])
+    folder, path, known = RunFolder(out), Path(source["path"]), arguments["fixed_components"]
+    source = source | {"fixed_components": known}
+    model = RestrictedIBP(**arguments | {"fixed_components": None})
     table = large = prepared = None
-    if is_large(path) or source["memory"] is not None or source["scheduler"] is not None:
+    if file is None:
         source = source | {"large": True}
         _check_method(arguments["method"], source["holdout"])
         large = _large_file(source, arguments)
         large.check()
+        model.set_params(fixed_components=known_features(known, None))
     else:
-        table = read_table(path, source["counts"], source["holdout"], source["seed"])
+        table = as_table(file, source["holdout"], source["seed"])
+        model.set_params(fixed_components=known_features(known, table.dim_names))
         prepared = model.prepare(*_rows_of(table))
+    arguments = arguments | {"fixed_components": model.fixed_components}
     folder.create({"source": source, "estimator": arguments}, overwrite)
     if table is not None and table.hidden.any():
         folder.write_hidden(table)
@@ -96,7 +108,7 @@ def _large_file(source: dict[str, Any], arguments: dict[str, Any]) -> LargeFile:
     most = arguments["max_features"]
     return LargeFile(
         Path(source["path"]),
-        source["counts"],
+        stored_options(source),
         source["memory"],
         source["scheduler"],
         most if isinstance(most, int) else _USUAL_FEATURES,
@@ -144,6 +156,8 @@ def finish(run: StartedRun, result: Result, dim_names: list[str] | None, json: b
     """Save the fitted model of a run and print its summary; exit with 130 if interrupted."""
     folder, model, table = run.folder, run.model, run.table
     model.adopt(result, dim_names).set_params(n_draws=result.settings["n_draws"])
+    if folder.result.exists():  # features of a run that is made longer keep their names
+        model.result_ = model.result_.named_as(folder.model().result_)
     for notice in result.summary().warnings:
         folder.log(f"warning: {notice.text}")
     scores = None

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Print a line for people."""
-    sys.stdout.write(text + "\n")
+    """Print lines for people; what a terminal would obey instead of showing it is replaced."""
+    sys.stdout.write(harmless(text) + "\n")
+
+
+def harmless(text: str) -> str:
+    """Return a text without control characters: names come from files."""
+    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
 
 
 def print_json(value: Any) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ribp.cli import options
+
+if TYPE_CHECKING:
+    from ribp.io.input_options import InputFile, InputOptions
 
 
 def transform(
@@ -24,33 +27,58 @@ def transform(
     decode: Annotated[
         bool, typer.Option("--decode", help="Write 0 and 1 that obey the counts.")
     ] = False,
+    id_: options.Id = None,
+    label: options.Label = None,
+    counts_missing: options.CountsMissing = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Write which features the rows of a file have."""
+    """Write which features the rows of a file have; columns are found by name, in any order."""
     from ribp.cli.feature_file import write_features
     from ribp.cli.run_folder import RunFolder
-    from ribp.io.count_options import read_with_counts
+    from ribp.io.input_options import input_options
     from ribp.io.write_files import check_target
     from ribp.likelihoods.validation import as_data
 
-    model = RunFolder(run).model()
+    folder = RunFolder(run)
+    model = folder.model()
     check_target(out, overwrite)
-    file, laws = read_with_counts(data, counts)
-    _check_columns(model, file.dim_names, file.values.shape[1], data)
+    holds = input_options(counts, counts_missing, None, None, label, id_)
+    file, laws, labels = _read(data, holds, folder.options(), model)
     validated = as_data(file.values)
     rows = (
         model.result_.decode(validated, laws, features=model._kept)
         if decode
         else model.result_.rows_given(validated, laws).probs[:, model._kept]
     )
-    write_features(out, rows, overwrite=overwrite, as_json=json, row_names=file.row_names)
+    write_features(
+        out,
+        rows,
+        overwrite=overwrite,
+        as_json=json,
+        names=model.result_.feature_names,
+        row_names=file.row_names,
+        labels=labels,
+    )
 
 
-def _check_columns(model: Any, names: list[str] | None, n_dims: int, path: Path) -> None:
-    """Raise an `InputError` unless data have the columns of the fit, in its order."""
+def _read(path: Path, holds: InputOptions, fitted: InputOptions, model: Any) -> InputFile:
+    """Return the rows of a file with the columns of a fit; id and labels as in the fit, if there.
+
+    A file without names must have the columns of the fit in its order.
+    """
     from ribp.errors import InputError
+    from ribp.io.formats import column_names
+    from ribp.io.input_options import read_input
+    from ribp.posterior.laws import law_of_missing
 
+    names, dims = column_names(path), getattr(model, "feature_names_in_", None)
+    if names is not None:
+        holds = holds.with_defaults(fitted, names)
+    wanted = None if names is None or dims is None else tuple(map(str, dims))
+    counts = getattr(model.result_.model, "counts", None)
+    table = read_input(path, holds, wanted, None if counts is None else law_of_missing(counts))
+    n_dims = table.file.values.shape[1]
     if n_dims != model.n_features_in_:
         raise InputError(
             "DATA",
@@ -58,14 +86,4 @@ def _check_columns(model: Any, names: list[str] | None, n_dims: int, path: Path)
             f"{n_dims} in {path}",
             "Leave out other columns; name that of the counts in --counts.",
         )
-    fitted = getattr(model, "feature_names_in_", None)
-    if fitted is None or names is None:
-        return
-    for expected, name in zip(fitted, names, strict=True):
-        if name != expected:
-            raise InputError(
-                "DATA",
-                f"must have the columns of the fit in its order, such as {expected!r}",
-                f"{name!r} in its place in {path}",
-                "Put the columns in the order of the file that was fitted.",
-            )
+    return table

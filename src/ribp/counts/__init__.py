@@ -11,7 +11,7 @@
 from ribp.counts.combined import mixture, truncated
 from ribp.counts.finite import Learned, empirical, exactly, learned, table, uniform, window
 from ribp.counts.law import CountLaw
-from ribp.counts.row_counts import RowCounts, as_row_counts, by_group, by_row
+from ribp.counts.row_counts import RowCounts, as_row_counts, by_group, by_row, fill
 from ribp.counts.text import parse, register
 from ribp.counts.unbounded import negative_binomial, poisson
 
@@ -24,6 +24,7 @@ __all__ = [
     "by_row",
     "empirical",
     "exactly",
+    "fill",
     "learned",
     "mixture",
     "negative_binomial",

@@ -27,6 +27,8 @@ from ribp.counts.law import CountLaw, count, interval, written
 from ribp.errors import InputError
 
 LONGEST_TABLE = 10**6
+USUAL_COUNTS = 20
+"""The largest count of a law of which nobody knows anything."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,6 +231,11 @@ def learned(base: ArrayLike) -> Learned:
             "base", "must have a positive entry", base, "Pass for example [1, 1, 1] for 0..2."
         )
     return Learned(tuple(np.trim_zeros(values, "b").tolist()))
+
+
+def free_law(most: int | None = None) -> Learned:
+    """Return the law of rows of which nothing is known: learned, few features rather than many."""
+    return learned([1.0 / (k + 1) for k in range((most or USUAL_COUNTS) + 1)])
 
 
 def probabilities(argument: str, values: Any) -> tuple[float, ...]:

@@ -3,6 +3,9 @@
 Row n has the law f_n = laws[law_of_row[n]]. A million rows seldom have more than a handful of
 different laws, so each is stored once. Rows with the same *learned* law share one unknown table;
 by group, every label with a learned law has a table of its own.
+
+A count that is missing (NaN, NA, None, masked) means that the law of its row is not known: unless
+somebody says which, it is one learned law for all such rows.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ from numpy.typing import ArrayLike
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
-from ribp.counts.finite import Learned, Uniform
+from ribp.counts.finite import USUAL_COUNTS, Learned, Uniform, free_law
 from ribp.counts.law import CountLaw
 from ribp.counts.text import parse
 from ribp.errors import InputError
 
 _SHOWN = 6
+_LONGEST_FREE = 1000  # a count beyond it is a mistake, or has a law
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,6 +151,32 @@ def by_group(laws: Mapping[Any, CountLaw], labels: Iterable[Hashable]) -> RowCou
     return RowCounts(tuple(laws.values()), np.array(index, dtype=np.int64))
 
 
+def fill(
+    counts: CountLaw | RowCounts | str | ArrayLike, law: CountLaw | str | None = None
+) -> CountLaw | RowCounts:
+    """Return `counts` with a law for every row whose count is missing.
+
+    Parameters
+    ----------
+    counts
+        A number for each row, or a lowest and a highest one; NaN, NA, None and masked entries are
+        missing. What has no missing entries, such as a law, is returned as it is.
+    law
+        Of the rows whose count is missing; None for one that is learned from these rows.
+
+    Examples
+    --------
+    >>> fill([1, None, 2], "uniform(1, 3)")
+    <RowCounts of 3 rows: 1 x exactly(1), 1 x uniform(1, 3), 1 x exactly(2)>
+    """
+    law = parse(law) if isinstance(law, str) else law
+    if isinstance(counts, str):
+        return parse(counts)
+    if isinstance(counts, CountLaw | RowCounts):
+        return counts
+    return _from_array(counts, None if law is None else _law("law", law))
+
+
 def as_row_counts(counts: CountLaw | RowCounts | str | ArrayLike, n_rows: int) -> RowCounts:
     """Return `counts` as a `RowCounts` of `n_rows` rows.
 
@@ -154,16 +184,15 @@ def as_row_counts(counts: CountLaw | RowCounts | str | ArrayLike, n_rows: int) -
     ----------
     counts
         One law for all rows, or its text form; a `RowCounts`; a whole number for each row,
-        shape (rows,), its exact count; or a lowest and a highest count, shape (rows, 2).
+        shape (rows,), its exact count; or a lowest and a highest count, shape (rows, 2). Rows whose
+        count is missing have a learned law; `fill` gives them another.
     n_rows
         The number of rows of the data.
     """
     n_rows = checks.integer("n_rows", n_rows)
-    if isinstance(counts, str):
-        counts = parse(counts)
-    if isinstance(counts, CountLaw):
-        return RowCounts((counts,), np.zeros(n_rows, dtype=np.int64))
-    rows = counts if isinstance(counts, RowCounts) else _from_array(counts)
+    rows = fill(counts)
+    if isinstance(rows, CountLaw):
+        return RowCounts((rows,), np.zeros(n_rows, dtype=np.int64))
     if len(rows) != n_rows:
         raise InputError(
             "counts",
@@ -174,21 +203,81 @@ def as_row_counts(counts: CountLaw | RowCounts | str | ArrayLike, n_rows: int) -
     return rows
 
 
-def _from_array(counts: ArrayLike) -> RowCounts:
+def joined(
+    known: RowCounts, where: IntArray, n_rows: int, missing: CountLaw | None = None
+) -> RowCounts:
+    """Return the laws of all rows, given those of some.
+
+    Parameters
+    ----------
+    known
+        The laws of rows whose count is known.
+    where
+        Which rows these are.
+    n_rows
+        The number of all rows.
+    missing
+        The law of the others; None for one that is learned.
+    """
+    if missing is None:
+        missing = free_law(min(max(known.largest or 0, USUAL_COUNTS), _LONGEST_FREE))
+    law_of_row = np.full(n_rows, len(known.laws), dtype=np.int64)
+    law_of_row[where] = known.law_of_row
+    return RowCounts((*known.laws, missing), law_of_row)
+
+
+def _from_array(counts: ArrayLike, missing: CountLaw | None) -> RowCounts:
     remedy = "Pass a law, its text, a RowCounts (see by_row, by_group) or an integer array."
+    array = _as_numbers(counts, remedy)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
+        raise InputError("counts", "must have shape (rows,) or (rows, 2)", array.shape, remedy)
+    unknown = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    if array.ndim == 2:
+        _check_ends(array, unknown)
+        unknown = unknown[:, 0]
+    known = _known(checks.integers("counts", array[~unknown]))
+    if not unknown.any():
+        return known
+    return joined(known, np.flatnonzero(~unknown), len(array), missing)
+
+
+def _as_numbers(counts: Any, remedy: str) -> Any:
+    """Return an array of numbers, NaN where a count is missing."""
     try:
-        array = np.asarray(counts)
+        if hasattr(counts, "to_numpy") and hasattr(counts, "isna"):  # pandas, with its own nulls
+            array = np.where(counts.isna(), np.nan, counts.to_numpy(dtype=object))
+        elif isinstance(counts, np.ma.MaskedArray):
+            array = np.ma.filled(counts.astype(np.float64), np.nan)
+        else:
+            array = np.asarray(counts)
     except ValueError:
         raise InputError("counts", "must be rectangular", repr(counts), remedy) from None
+    if array.dtype.kind == "O" and array.ndim:
+        array = _from_objects(array)
     if array.dtype.kind not in "iuf":
         raise InputError("counts", "must be a count law or whole numbers", repr(counts), remedy)
-    array = checks.integers("counts", array)
-    if array.ndim == 1:
-        ks, index = np.unique(array, return_inverse=True)
-        return RowCounts(tuple(Uniform(k, k) for k in ks.tolist()), index)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError("counts", "must have shape (rows,) or (rows, 2)", array.shape, remedy)
+    return array
+
+
+def _from_objects(array: Any) -> Any:
+    """Return whole numbers, doubles where some are missing, or the array if it is neither."""
+    flat = [np.nan if x is None or str(x) == "<NA>" else x for x in array.ravel().tolist()]
+    if all(isinstance(x, int | float | np.number) and not isinstance(x, bool) for x in flat):
+        return np.array(flat).reshape(array.shape)
+    return array
+
+
+def _check_ends(array: Any, unknown: Any) -> None:
+    """Raise an `InputError` unless rows have two ends in order, or none."""
+    half = np.flatnonzero(unknown[:, 0] != unknown[:, 1])
     wrong = np.flatnonzero(array[:, 0] > array[:, 1])
+    if half.size:
+        raise InputError(
+            "counts",
+            "must have a lowest and a highest count in every row, or neither",
+            f"{array[half[0]].tolist()} in row {half[0]}",
+            "Write 0 for a lowest count that is not known.",
+        )
     if wrong.size:
         raise InputError(
             "counts",
@@ -196,6 +285,13 @@ def _from_array(counts: ArrayLike) -> RowCounts:
             f"{array[wrong[0]].tolist()} in row {wrong[0]}",
             "Exchange the two columns there.",
         )
+
+
+def _known(array: IntArray) -> RowCounts:
+    """Return the laws of rows with counts of shape (rows,), or ends of shape (rows, 2)."""
+    if array.ndim == 1:
+        ks, index = np.unique(array, return_inverse=True)
+        return RowCounts(tuple(Uniform(k, k) for k in ks.tolist()), index)
     los, lo_index = np.unique(array[:, 0], return_inverse=True)
     his, hi_index = np.unique(array[:, 1], return_inverse=True)
     pairs, index = np.unique(lo_index * len(his) + hi_index, return_inverse=True)

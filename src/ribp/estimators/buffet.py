@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,18 +13,17 @@ from ribp import checks
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
-from ribp.estimators.arguments import LIMITS, Background, Learned, entropy, fixed
+from ribp.estimators.arguments import LIMITS, entropy, fixed
 from ribp.estimators.feature_estimator import Features
-from ribp.likelihoods.data import Rows
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts
 from ribp.results.settings import MOST_FEATURES, AnyModel
-from ribp.running.progress import ProgressOption
 
 _USUAL_FEATURES = 30  # of a buffet that must have a limit
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IndianBuffet(Features):
     """The unrestricted Indian buffet: the baseline that knows nothing of counts.
 
@@ -39,42 +38,7 @@ class IndianBuffet(Features):
         "hybrid": "buffet-hybrid",
     }
 
-    def __init__(
-        self,
-        method: str = "gibbs",
-        *,
-        max_features: int | Literal["auto"] = "auto",
-        likelihood: str = "gaussian",
-        mass: float | Learned = "learn",
-        concentration: float = 1.0,
-        noise: str = "per-dim",
-        noise_scale: float | Learned = "learn",
-        feature_scale: float | Learned = "learn",
-        background: Background = "auto",
-        n_chains: int = 4,
-        n_warmup: int = 500,
-        n_draws: int = 500,
-        n_jobs: int | None = None,
-        progress: ProgressOption = "auto",
-        checkpoint: str | Path | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.method = method
-        self.max_features = max_features
-        self.likelihood = likelihood
-        self.mass = mass
-        self.concentration = concentration
-        self.noise = noise
-        self.noise_scale = noise_scale
-        self.feature_scale = feature_scale
-        self.background = background
-        self.n_chains = n_chains
-        self.n_warmup = n_warmup
-        self.n_draws = n_draws
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
-        self.random_state = random_state
+    concentration: float = 1.0
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Find the features of data; X as in `RestrictedIBP.fit`."""
@@ -84,7 +48,7 @@ class IndianBuffet(Features):
         """Return P(feature is active | row), shape (rows, features)."""
         return self._transform(X, None)
 
-    def decode(self, X: Any) -> Rows:
+    def decode(self, X: Any) -> Any:
         """Return 0/1 rows: features that are more likely than not, shape (rows, features)."""
         return self._decode(X, None)
 

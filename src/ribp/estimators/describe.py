@@ -9,17 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw, RowCounts, table
-from ribp.likelihoods.moments import MANY
 from ribp.model import Model
-from ribp.posterior.draws import aligned_draws, aligned_row_probs, features_in_use
+from ribp.posterior.draws import aligned_draws, features_in_use
 from ribp.results import Result
-
-_IN_USE = 0.5
 
 
 class Description(NamedTuple):
@@ -41,9 +37,7 @@ def describe(result: Result) -> Description:
     likelihood: Any = result.model.likelihood
     draws = aligned_draws(tree, likelihood, None, alignment, rows=np.arange(0))
     each_used, known = features_in_use(tree, alignment), np.array(likelihood.known)
-    in_use = alignment.in_use.mean(axis=0)
-    in_use[: len(known)] = 1.0
-    kept, dims = np.flatnonzero(in_use >= _IN_USE), result.settings["n_dims"]
+    kept, dims = result.shown_places, result.settings["n_dims"]
     weights, uses = np.zeros(kept.size), np.zeros(kept.size)
     components, background = np.zeros((kept.size, dims)), np.zeros(dims)
     for at, given in enumerate(draws.parameters):
@@ -56,12 +50,6 @@ def describe(result: Result) -> Description:
     components /= uses[:, None]
     components[: len(known)] = known.reshape(-1, dims)
     return Description(kept, components, background / len(draws.parameters), weights / uses)
-
-
-def row_probs(result: Result, kept: IntArray) -> NDArray[Any]:
-    """Return the share of draws in which each row has these features, shape (rows, features)."""
-    precision = np.float32 if result.settings["n_rows"] > MANY else np.float64
-    return aligned_row_probs(result.tree, result.alignment, kept, precision)
 
 
 def count_laws(result: Result) -> CountLaw | RowCounts:

@@ -6,13 +6,14 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ribp import checks
@@ -27,10 +28,12 @@ from ribp.estimators.arguments import (
     fixed,
     known_features,
 )
-from ribp.estimators.describe import describe, row_probs
+from ribp.estimators.containers import contained
+from ribp.estimators.describe import describe
+from ribp.estimators.named_features import NamedFeatures
 from ribp.fitting import Prepared, prepare, run
-from ribp.likelihoods import LIKELIHOODS, Likelihood
-from ribp.likelihoods.data import Data, Rows
+from ribp.likelihoods import Likelihood, with_entries
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.validation import as_data
@@ -42,27 +45,31 @@ from ribp.rows.homes import home_of
 from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
 from ribp.running.progress import ProgressOption
+from ribp.threads import n_workers
 
 
-class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What both estimators have in common."""
+@dataclass(eq=False, repr=False)
+class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators have in common: fields are the parameters that scikit-learn sees."""
 
     _METHODS: ClassVar[dict[str, str]]
 
-    method: str
-    likelihood: str
-    mass: float | Learned
-    noise: str
-    noise_scale: float | Learned
-    feature_scale: float | Learned
-    background: Background
-    n_chains: int
-    n_warmup: int
-    n_draws: int
-    n_jobs: int | None
-    progress: ProgressOption
-    checkpoint: str | Path | None
-    random_state: Any
+    method: str = "gibbs"
+    _: KW_ONLY
+    max_features: int | Literal["auto"] = "auto"
+    likelihood: str = "gaussian"
+    mass: float | Learned = "learn"
+    noise: str = "per-dim"
+    noise_scale: float | Learned = "learn"
+    feature_scale: float | Learned = "learn"
+    background: Background = "auto"
+    n_chains: int = 4
+    n_warmup: int = 500
+    n_draws: int = 500
+    n_jobs: int | None = None
+    progress: ProgressOption = "auto"
+    checkpoint: str | Path | None = None
+    random_state: Any = None
 
     # Fitting
 
@@ -87,6 +94,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Raise an error if such data cannot be fitted so, before any work is done.
         """
         method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
+        n_workers(self.n_jobs)
         self._check_counts(counts, store.shape, row_names)
         model, grow = self._model(store.shape[0], store.look().moments, counts)
         return prepare(
@@ -153,7 +161,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def row_probs_(self) -> NDArray[Any]:
         """P(row has feature) for the rows that were fitted; made when it is first asked for."""
         check_is_fitted(self)
-        return row_probs(self.result_, self._kept)
+        return self.result_.row_probs()
 
     def _data(self, X: Any, *, reset: bool) -> tuple[Data, Sequence[str] | None]:
         """Return data at the door, and names of rows if there are any."""
@@ -178,8 +186,17 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self.noise,
             fixed("noise_scale", self.noise_scale),
             fixed("feature_scale", self.feature_scale),
+            getattr(self, "strength_law", "around-one"),
         )
-        found = LIKELIHOODS[self.likelihood].make(asked, seen)
+        entries = getattr(self, "entries", "binary")
+        if entries != "strengths" and asked.strength_law != "around-one":
+            raise InputError(
+                "strength_law",
+                'must be left alone unless entries="strengths"',
+                asked.strength_law,
+                'Set entries="strengths", or leave out strength_law.',
+            )
+        found = with_entries(self.likelihood, entries).make(asked, seen)
         if on is False:
             check_offsets(found)
         return found
@@ -191,10 +208,11 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         data, _ = self._data(X, reset=False)
         return np.asarray(self.result_.rows_given(data, counts).probs[:, self._kept])
 
-    def _decode(self, X: Any, counts: Counts) -> Rows:
+    def _decode(self, X: Any, counts: Counts) -> Any:
         check_is_fitted(self)
         data, _ = self._data(X, reset=False)
-        return np.asarray(self.result_.decode(data, counts, features=self._kept))
+        rows = np.asarray(self.result_.decode(data, counts, features=self._kept))
+        return contained(self, rows, X, self.result_.feature_names)
 
     def _score(self, X: Any, counts: Counts, sample_weight: ArrayLike | None) -> float:
         check_is_fitted(self)
@@ -210,7 +228,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         seen = float(weights @ entries)
         return float(total / seen) if seen > 0 else 0.0
 
-    def inverse_transform(self, X: ArrayLike) -> FloatArray:
+    def inverse_transform(self, X: Any) -> Any:
         """Return the data that rows of features, or of their probabilities, make on average.
 
         Parameters
@@ -227,7 +245,14 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
                 f"shape {given.shape}",
                 "Pass what `transform` or `decode` returns.",
             )
-        return np.asarray(given @ self.components_ + self.background_)
+        made = np.asarray(given @ self.components_ + self.background_)
+        return contained(self, made, X, self._columns())
+
+    def _columns(self) -> list[str]:
+        """Return the names of the columns of the data, or their numbers."""
+        return [
+            str(name) for name in getattr(self, "feature_names_in_", range(self.n_features_in_))
+        ]
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the fit to one file, from which `ribp.load` makes an estimator again."""

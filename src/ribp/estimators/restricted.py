@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,18 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.counts import as_row_counts
-from ribp.estimators.arguments import Background, Learned, entropy, fixed
+from ribp.counts.finite import free_law
+from ribp.errors import InputError
+from ribp.estimators.arguments import Learned, entropy, fixed
+from ribp.estimators.containers import contained
 from ribp.estimators.describe import count_laws
 from ribp.estimators.feature_estimator import Features
-from ribp.likelihoods.data import Rows
 from ribp.likelihoods.moments import Moments
 from ribp.model import Model
 from ribp.posterior.laws import Counts
+from ribp.posterior.new_rows import NewRows
 from ribp.results.settings import MOST_FEATURES
-from ribp.running.progress import ProgressOption
 from ribp.search import capacity
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RestrictedIBP(Features):
     """Hidden binary features, when something is known of how many each row has.
 
@@ -39,9 +42,19 @@ class RestrictedIBP(Features):
     counts
         How many features a row has: a law such as ``ribp.counts.exactly(3)``, its text, a
         `RowCounts`, a whole number for each row, or a lowest and a highest one; None to learn it.
-        `fit` can override it.
+        A missing count (NaN, NA, None) means that the law of its row is not known: it is learned,
+        or what `ribp.counts.fill` says. `fit` can override it.
     likelihood
         "gaussian", or "poisson" for counts (with method="gibbs-rows").
+    entries
+        What a row has of a feature. "binary": it has it or not. "strengths": what it has may be
+        louder or softer; with method="gibbs-rows".
+    strength_law
+        With entries="strengths": "around-one" (of size one, more or less: how much is learned),
+        "positive" (the same, never negative) or "signed" (around zero: as often negative).
+    weight_prior
+        Of the features' weights: "weak-limit", "size-ordered" or "gamma-odds" (which, normalised,
+        is a Dirichlet measure).
     mass, concentration
         alpha and c of the prior: a number, or "learn".
     noise
@@ -59,7 +72,7 @@ class RestrictedIBP(Features):
     n_chains, n_warmup, n_draws
         Chains, and sweeps of each that are thrown away and kept.
     n_jobs
-        Chains at once; None for one a core.
+        Chains at once; None or -1 for one a core.
     progress
         "auto", False, or a function of an `Event`.
     checkpoint
@@ -84,6 +97,8 @@ class RestrictedIBP(Features):
         The count law, as found: one law, or a `RowCounts` if rows differ.
     result_
         Everything: a `ribp.results.Result`.
+    feature_names_
+        The names of the features: feature0, ... or those that `name_features` gave them.
     n_features_in_, feature_names_in_
         Columns of the data.
 
@@ -104,46 +119,12 @@ class RestrictedIBP(Features):
         for name in ("gibbs", "gibbs-rows", "augmented", "structured", "stochastic", "hybrid")
     }
 
-    def __init__(
-        self,
-        method: str = "gibbs",
-        *,
-        max_features: int | Literal["auto"] = "auto",
-        counts: Counts = None,
-        likelihood: str = "gaussian",
-        mass: float | Learned = "learn",
-        concentration: float | Learned = 1.0,
-        noise: str = "per-dim",
-        noise_scale: float | Learned = "learn",
-        feature_scale: float | Learned = "learn",
-        background: Background = "auto",
-        fixed_components: ArrayLike | None = None,
-        n_chains: int = 4,
-        n_warmup: int = 500,
-        n_draws: int = 500,
-        n_jobs: int | None = None,
-        progress: ProgressOption = "auto",
-        checkpoint: str | Path | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.method = method
-        self.fixed_components = fixed_components
-        self.max_features = max_features
-        self.counts = counts
-        self.likelihood = likelihood
-        self.mass = mass
-        self.concentration = concentration
-        self.noise = noise
-        self.noise_scale = noise_scale
-        self.feature_scale = feature_scale
-        self.background = background
-        self.n_chains = n_chains
-        self.n_warmup = n_warmup
-        self.n_draws = n_draws
-        self.n_jobs = n_jobs
-        self.progress = progress
-        self.checkpoint = checkpoint
-        self.random_state = random_state
+    counts: Counts = None
+    concentration: float | Learned = 1.0
+    fixed_components: ArrayLike | None = None
+    entries: str = "binary"
+    strength_law: str = "around-one"
+    weight_prior: str = "weak-limit"
 
     def fit(self, X: Any, y: object = None, counts: Counts = None) -> Self:
         """Find the features of data.
@@ -173,9 +154,45 @@ class RestrictedIBP(Features):
         """Fit, then transform the same rows under the same laws."""
         return self.fit(X, y, counts).transform(X, counts)
 
-    def decode(self, X: Any, counts: Counts = None) -> Rows:
-        """Return 0/1 rows that obey their count laws, shape (rows, features)."""
+    def decode(self, X: Any, counts: Counts = None) -> Any:
+        """Return 0/1 rows that obey their count laws, shape (rows, features).
+
+        An array, or a data frame as `set_output` says; so does `inverse_transform`.
+        """
         return self._decode(X, counts)
+
+    def strengths(self, X: Any, counts: Counts = None) -> Any:
+        """Return E[strength | the row has the feature], shape (rows, features).
+
+        NaN where no draw lets the row have it. With entries="strengths".
+        """
+        rows = self._sized_rows(X, counts)
+        probs = rows.probs[:, self._kept]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            strengths = np.where(probs > 0.0, rows.sizes[:, self._kept] / probs, np.nan)
+        return contained(self, strengths, X, self.result_.feature_names)
+
+    def reconstruct(self, X: Any, counts: Counts = None) -> Any:
+        """Return E[z s | x] A + b, what the features of rows make of them, shape (rows, dims).
+
+        A and b are `components_` and `background_`, means over draws: where strengths are signed,
+        and their scale is that of the features, this is rougher than `result_.fitted`.
+        """
+        check_is_fitted(self)
+        data, _ = self._data(X, reset=False)
+        rows = self.result_.rows_given(data, counts)
+        values = rows.sizes[:, self._kept] @ self.components_ + self.background_
+        return contained(self, np.asarray(values), X, self._columns())
+
+    def _sized_rows(self, X: Any, counts: Counts) -> NewRows:
+        """Return rows whose entries have a size, or raise an `InputError`."""
+        check_is_fitted(self)
+        if self.result_.model.likelihood.entries != "strengths":
+            raise InputError(
+                "entries", 'must be "strengths"', "binary", 'Fit with entries="strengths".'
+            )
+        data, _ = self._data(X, reset=False)
+        return self.result_.rows_given(data, counts)
 
     def score(
         self,
@@ -214,7 +231,7 @@ class RestrictedIBP(Features):
             else checks.integer("max_features", self.max_features, least=1, most=MOST_FEATURES)
         )
         if counts is None:
-            counts = capacity.free_law(size or None)
+            counts = free_law(size or None)
         laws, likelihood = as_row_counts(counts, n_rows), self._likelihood(seen)
         mass = fixed("mass", self.mass)
         size = size or capacity.first_guess(laws, mass) + len(likelihood.known)
@@ -224,6 +241,7 @@ class RestrictedIBP(Features):
             likelihood,
             mass,
             fixed("concentration", self.concentration),
+            self.weight_prior,
         )
         return model, auto and self.method != "augmented"
 

@@ -7,7 +7,8 @@
 
 Names with commas stand in double quotes: ``column:"a,b"``. A text file of counts may have a header,
 and a first column with names of rows (id, name, row, index or empty), which is left out; its laws
-need no quotes.
+need no quotes. A missing count means that the law of its row is not known: it is learned, or what
+``--counts-missing LAW`` says.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ribp.counts import CountLaw, RowCounts, as_row_counts, exactly, parse, uniform
+from ribp.counts.row_counts import joined
 from ribp.counts.text import TextError
 from ribp.errors import InputError, StorageError
 from ribp.io.array_files import load_npy
 from ribp.io.data_file import ROW_NAME_HEADERS, DataFile, is_missing, number, shown
-from ribp.io.formats import check_start, kind_of, read_data
+from ribp.io.formats import check_start, kind_of
 from ribp.io.text_records import Record, records
 
 OPTION = "--counts"
@@ -40,12 +42,6 @@ class _Entries(NamedTuple):
     cells: list[tuple[str, ...]]
     """One text a row, a number or a law; or two, the lowest and the highest count."""
     place: Callable[[int], str]
-
-
-def read_with_counts(path: str | Path, option: str | None) -> tuple[DataFile, RowCounts | None]:
-    """Return the table in a file, and the count laws of its rows if there is an option."""
-    file = read_data(path, exclude=count_columns(option))
-    return file, counts_from(option, file, len(file.values))
 
 
 def count_columns(option: str | None) -> tuple[str, ...]:
@@ -68,7 +64,9 @@ def count_columns(option: str | None) -> tuple[str, ...]:
     return names
 
 
-def counts_from(option: str | None, file: DataFile | None, n_rows: int) -> RowCounts | None:
+def counts_from(
+    option: str | None, file: DataFile | None, n_rows: int, missing: CountLaw | None = None
+) -> RowCounts | None:
     """Return the count law of every row of the data; None without an option.
 
     Parameters
@@ -79,14 +77,23 @@ def counts_from(option: str | None, file: DataFile | None, n_rows: int) -> RowCo
         The data, with the columns that `count_columns` names set aside; None if there is none.
     n_rows
         The number of rows of the data.
+    missing
+        The law of rows whose count is missing; None for one that is learned.
     """
     if option is None:
         return None
     if option.startswith("column:"):
-        return _row_counts(_from_columns(option, count_columns(option), file), n_rows)
+        return _row_counts(_from_columns(option, count_columns(option), file), n_rows, missing)
     if option.startswith("file:"):
-        return _row_counts(_from_file(option, option.removeprefix("file:").strip()), n_rows)
+        return _row_counts(
+            _from_file(option, option.removeprefix("file:").strip()), n_rows, missing
+        )
     return as_row_counts(_one_law(option, file), n_rows)
+
+
+def missing_law(text: str | None) -> CountLaw | None:
+    """Return the law that ``--counts-missing`` says; None for one that is learned."""
+    return None if text is None else _one_law(text, None, "--counts-missing")
 
 
 def check_law(option: str | None) -> None:
@@ -95,20 +102,19 @@ def check_law(option: str | None) -> None:
         _one_law(option, None)
 
 
-def _one_law(option: str, file: DataFile | None) -> CountLaw:
+def _one_law(option: str, file: DataFile | None, name: str = OPTION) -> CountLaw:
     if _PREFIX.match(option):
-        raise InputError(
-            OPTION, "must be a law or begin with column: or file:", shown(option), _FORMS
-        )
+        rule = "must be a law" + " or begin with column: or file:" * (name == OPTION)
+        raise InputError(name, rule, shown(option), _FORMS)
     if file is not None and option in (*(file.dim_names or ()), *file.columns):
         raise InputError(OPTION, "must be a law", shown(option), f"Write column:{option}.")
     try:
         return parse(option)
     except TextError as error:
         text, place, problem, remedy = error.args
-        raise TextError(text, place, f"{OPTION}: {problem}", remedy) from None
+        raise TextError(text, place, f"{name}: {problem}", remedy) from None
     except RecursionError:
-        raise InputError(OPTION, "must not be nested so deeply", shown(option), _FORMS) from None
+        raise InputError(name, "must not be nested so deeply", shown(option), _FORMS) from None
 
 
 def _from_columns(option: str, names: Sequence[str], file: DataFile | None) -> _Entries:
@@ -185,7 +191,7 @@ def _cells_of(path: Path, record: Record, skip: int) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _row_counts(entries: _Entries, n_rows: int) -> RowCounts:
+def _row_counts(entries: _Entries, n_rows: int, missing: CountLaw | None) -> RowCounts:
     """Return the laws of rows; each different entry is read once."""
     if len(entries.cells) != n_rows:
         raise StorageError(
@@ -196,12 +202,17 @@ def _row_counts(entries: _Entries, n_rows: int) -> RowCounts:
             else f"has no counts, but the data have {n_rows} rows",
             "Give every row of the data one entry, in the same order.",
         )
+    known = [row for row, cells in enumerate(entries.cells) if not all(map(is_missing, cells))]
     first_rows: dict[tuple[str, ...], int] = {}
-    for row, cells in enumerate(entries.cells):
-        first_rows.setdefault(cells, row)
+    for row in known:
+        first_rows.setdefault(entries.cells[row], row)
     laws = tuple(_law_of(entries, row, cells) for cells, row in first_rows.items())
     position = {cells: at for at, cells in enumerate(first_rows)}
-    return RowCounts(laws, np.array([position[cells] for cells in entries.cells], np.int64))
+    law_of_row = np.array([position[entries.cells[row]] for row in known], np.int64)
+    found = RowCounts(laws, law_of_row)
+    if len(known) == n_rows:
+        return found
+    return joined(found, np.array(known, np.int64), n_rows, missing)
 
 
 def _law_of(entries: _Entries, row: int, cells: tuple[str, ...]) -> CountLaw:
@@ -227,8 +238,8 @@ def _law(cells: tuple[str, ...]) -> CountLaw:
     whole = [_whole(cell) for cell in cells]
     known = [k for k in whole if k is not None]
     if any(is_missing(cell) for cell in cells):
-        remedy = "If it is not known, write a law such as uniform(0, 9)."
-        raise InputError("a count", "must not be missing", cells, remedy)
+        remedy = "Leave both empty if the count is not known; write 0 for a lowest one."
+        raise InputError("a range", "must have two ends", cells, remedy)
     if len(known) == 2:
         return uniform(*known)
     if len(cells) == 2:

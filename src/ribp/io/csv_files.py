@@ -4,7 +4,8 @@ Empty cells, NA, NaN, null and ? in any case mean missing. The first line is a h
 it is neither a number nor missing, or if it is the one that pandas writes (an empty cell, then
 0, 1, 2, ...). What could be either is refused rather than guessed: a bare 0, 1, 2, ..., or names
 beside numbers. The first column holds the names of the rows if its header is empty, id, name, row
-or index; text in it must not repeat, and fractions under a header that is not empty are data.
+or index, or if it was chosen; text in it must not repeat, and fractions under a header that is not
+empty are data. Where semicolons separate cells a comma is a decimal sign, unless cells have points.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 
@@ -20,55 +21,73 @@ import numpy as np
 
 from ribp.checks import IntArray
 from ribp.errors import StorageError
+from ribp.io.column_choice import EVERYTHING, ColumnChoice, Roles, set_aside_remedy
 from ribp.io.data_file import (
-    ROW_NAME_HEADERS,
     DataFile,
     check_names,
     column_label,
     infinite_value,
     is_missing,
+    listed,
     no_such_column,
     number,
-    set_aside,
     shown,
 )
-from ribp.io.text_records import Record, records
+from ribp.io.text_records import Record, records, separator_of
 
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|[-+]?\d+,")
+_ROWS_TO_LOOK_AT = 200
 
 
-def read_csv(path: Path, exclude: Sequence[str] = ()) -> DataFile:
-    """Return the table in a text file; columns named in `exclude` are set aside."""
-    rows = records(path)
+def read_csv(path: Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
+    """Return the table in a text file."""
+    separator = separator_of(path)
+    rows = records(path, separator)
     first = next(rows, None)
     if first is None:
         raise StorageError(path, "has no rows of data", "Name a file with at least one row.")
     second = next(rows, None)
     names = header(path, first, second)
-    if names is None and exclude:
-        raise no_such_column(path, exclude[0], [])
+    if names is None and not choice.is_empty:
+        raise no_such_column(path, choice.first_name(), [])
     body = [] if names is not None else [first]
     body += [] if second is None else [second]
-    return _Table(path, names, len(first.cells), exclude).read(chain(body, rows))
+    table = _Table(path, names, len(first.cells), choice, decimal_commas=separator == ";")
+    return table.read(chain(body, rows))
+
+
+def csv_names(path: Path) -> list[str] | None:
+    """Return the names of columns in a text file; None if its first line is data."""
+    rows = records(path)
+    first = next(rows, None)
+    return None if first is None else header(path, first, next(rows, None))
 
 
 class _Table:
     """The columns of a table, by what becomes of them, and the rows read so far."""
 
     def __init__(
-        self, path: Path, names: list[str] | None, n_cells: int, exclude: Sequence[str]
+        self,
+        path: Path,
+        names: list[str] | None,
+        n_cells: int,
+        choice: ColumnChoice,
+        decimal_commas: bool,
     ) -> None:
         self.path = path
         self.names = names
         self.n_cells = n_cells
-        aside = [] if names is None else set_aside(path, names, exclude)
-        named = names is not None and names[0].lower() in ROW_NAME_HEADERS and 0 not in aside
-        self.row_cells: list[str] | None = [] if named else None
-        self.aside: dict[int, list[str | None]] = {j: [] for j in aside}
-        self.data = [j for j in range(n_cells) if j not in self.aside and not (named and j == 0)]
+        every = Roles(list(range(n_cells)), [], None, False)
+        roles = every if names is None else choice.roles(path, names)
+        self.id, self.is_guess, self.data = roles.id, roles.is_guess, roles.data
+        self.is_every = self.data == every.data
+        self.row_cells: list[str] = []
+        self.aside: dict[int, list[str | None]] = {j: [] for j in roles.aside}
         if names is not None:
-            check_names(path, [name for j, name in enumerate(names) if j or not named])
+            check_names(path, [name for j, name in enumerate(names) if j or j != self.id])
             _check_mixed(path, [names[j] for j in self.data])
+        self.decimal_commas = decimal_commas
+        self.signs: dict[str, str] = {}  # decimal signs, and a cell that has it
         self.numbers = array("d")
         self.lines = array("q")
 
@@ -76,19 +95,20 @@ class _Table:
         for record in rows:
             if len(record.cells) != self.n_cells:
                 raise _ragged(self.path, record, self.n_cells, self.names is not None)
-            self.numbers.extend(self.row(record))
+            try:
+                self.numbers.extend(self.row(record))
+            except _TextCellError as cell:
+                raise self.text_error(cell.args[0], record, rows) from None
             self.lines.append(record.line)
             for j, column in self.aside.items():
                 column.append(None if is_missing(record.cells[j]) else record.cells[j].strip())
-            if self.row_cells is not None:
-                self.row_cells.append(record.cells[0].strip())
+            if self.id is not None:
+                self.row_cells.append(record.cells[self.id].strip())
         return self.finished()
 
     def row(self, record: Record) -> list[float]:
         """Return the numbers of a row."""
-        cells = record.cells
-        if len(self.data) < len(cells):
-            cells = [cells[j] for j in self.data]
+        cells = record.cells if self.is_every else [record.cells[j] for j in self.data]
         try:
             row = list(map(float, cells))
             if "_" in "".join(cells):  # float("1_000") is 1000
@@ -99,13 +119,44 @@ class _Table:
             j = self.data[int(np.flatnonzero(np.isinf(row))[0])]
             place = f"line {record.line_of(j)}"
             raise infinite_value(self.path, place, column_label(self.names, j), record.cells[j])
+        if self.decimal_commas:
+            self.check_signs(cells, record.line)
         return row
 
+    def check_signs(self, cells: list[str], line: int) -> None:
+        """Raise a `StorageError` if some numbers have a decimal point and some a comma."""
+        for sign in ".,":
+            if sign not in self.signs and (cell := next((c for c in cells if sign in c), "")):
+                self.signs[sign] = cell.strip()
+        if len(self.signs) > 1:
+            raise _points_and_commas(self.path, self.signs, line)
+
     def cell(self, record: Record, j: int) -> float:
-        value = number(record.cells[j])
+        value = self.number(record.cells[j])
         if value is None:
-            raise _text(self.path, record.line_of(j), record.cells[j], self.names, j)
+            raise _TextCellError(j)
         return value
+
+    def number(self, cell: str) -> float | None:
+        value = number(cell)
+        if value is None and self.decimal_commas and _DECIMAL_COMMA.fullmatch(cell.strip()):
+            return float(cell.replace(",", "."))
+        return value
+
+    def text_error(self, j: int, record: Record, rows: Iterator[Record]) -> StorageError:
+        """Return the error for text in column j: of one cell, or of a whole column."""
+        remedy = _remedy_for_a_cell(record.cells[j])
+        if remedy is None and self.names is not None:
+            more = [record, *islice(rows, _ROWS_TO_LOOK_AT)]
+            texts = [i for i in self.data if self.texts(more, i) > len(more) / 2 + len(self.lines)]
+            if j in texts:
+                named = [self.names[i] for i in texts]
+                return _text_columns(self.path, named, j, record, self.names)
+        return _text(self.path, record, self.names, j, remedy)
+
+    def texts(self, rows: list[Record], j: int) -> int:
+        """Return how many cells of a column are text."""
+        return sum(self.number(row.cells[j]) is None for row in rows if j < len(row.cells))
 
     def finished(self) -> DataFile:
         n_rows = len(self.lines)
@@ -121,11 +172,15 @@ class _Table:
         names = self.names
         aside = {names[j]: column for j, column in self.aside.items()}
         file = file._replace(dim_names=[names[j] for j in self.data], columns=aside)
-        if self.row_cells is None:
+        if self.id is None:
             return file
-        if names[0] and _has_fractions(self.row_cells):
+        if self.is_guess and names[0] and _has_fractions(self.row_cells):
             return _with_first_column(file, names[0], self.row_cells)
         return file._replace(row_names=_row_names(self.path, self.row_cells, lines))
+
+
+class _TextCellError(Exception):
+    """A cell of data is text; its argument is the column."""
 
 
 def header(path: Path, first: Record, second: Record | None) -> list[str] | None:
@@ -191,20 +246,50 @@ def _row_names(path: Path, cells: list[str], lines: IntArray) -> list[str] | Non
     return cells
 
 
-def _text(path: Path, line: int, cell: str, names: Sequence[str] | None, j: int) -> StorageError:
+def _remedy_for_a_cell(cell: str) -> str | None:
+    """Return what to do about a cell that is nearly a number; None if it is text."""
     if _DECIMAL_COMMA.fullmatch(cell):
-        remedy = "Write decimal points, not commas."
-    elif cell.lower() in ("true", "false"):
-        remedy = "Write 1 and 0."
-    elif len(cell.split()) > 1 and None not in map(number, cell.split()):
-        remedy = "Separate cells by commas, semicolons or tabs."
-    else:
-        remedy = (
-            "Correct it, leave it empty if it is missing, or set the column aside; names of rows "
-            "belong in a first column with the header id."
-        )
+        return "Write decimal points, or separate cells by semicolons."
+    if cell.lower() in ("true", "false"):
+        return "Write 1 and 0."
+    if len(cell.split()) > 1 and None not in map(number, cell.split()):
+        return "Separate cells by commas, semicolons, tabs or |."
+    if number(cell.replace("_", "")) is not None:
+        return "Write numbers without underscores."
+    return None
+
+
+def _text(
+    path: Path, record: Record, names: Sequence[str] | None, j: int, remedy: str | None
+) -> StorageError:
     return StorageError(
-        path, f"has text in line {line}, {column_label(names, j)}: {shown(cell)}", remedy
+        path,
+        f"has text in line {record.line_of(j)}, {column_label(names, j)}: {shown(record.cells[j])}",
+        remedy
+        or "Correct it, leave it empty if it is missing, or set the column aside; names of rows "
+        "belong in a first column with the header id.",
+    )
+
+
+def _text_columns(
+    path: Path, texts: list[str], j: int, record: Record, names: Sequence[str]
+) -> StorageError:
+    """Return the error for columns of text, with the options that say what they are."""
+    first = shown(record.cells[j])
+    if len(texts) == 1:
+        what = f"has text in {column_label(names, j)}, such as {first} in line {record.line_of(j)}"
+    else:
+        what = f"has text in {len(texts)} columns, {listed(texts)}; {column_label(names, j)} has "
+        what += f"{first} in line {record.line_of(j)}"
+    return StorageError(path, what, set_aside_remedy(texts))
+
+
+def _points_and_commas(path: Path, signs: dict[str, str], line: int) -> StorageError:
+    return StorageError(
+        path,
+        f"has decimal points, as in {shown(signs['.'])}, and commas, as in {shown(signs[','])}, up "
+        f"to line {line}",
+        "Write all numbers with a point, or all with a comma, and no thousands separators.",
     )
 
 

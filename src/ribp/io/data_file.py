@@ -88,14 +88,6 @@ def no_such_column(path: Path, name: str, names: Iterable[str]) -> InputError:
     return InputError("column", f"must be a column of {path}", shown(name), remedy)
 
 
-def set_aside(path: Path, names: Sequence[str], exclude: Sequence[str]) -> list[int]:
-    """Return the positions of the columns to exclude; each must be there."""
-    for name in exclude:
-        if name not in names:
-            raise no_such_column(path, name, names)
-    return [j for j, name in enumerate(names) if name in set(exclude)]
-
-
 def check_names(path: Path, names: Sequence[str]) -> None:
     """Raise a `StorageError` unless all columns have names, which differ."""
     for j, name in enumerate(names):

@@ -10,15 +10,16 @@ Whatever is wrong becomes a `StorageError` (the file) or an `InputError` (the op
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from ribp.errors import InputError, StorageError
 from ribp.io.array_files import read_npy, read_npz
-from ribp.io.csv_files import read_csv
+from ribp.io.column_choice import EVERYTHING, ColumnChoice
+from ribp.io.csv_files import csv_names, read_csv
 from ribp.io.data_file import DataFile, check_finite, no_such_column
 from ribp.io.mtx_files import read_mtx
-from ribp.io.parquet_files import read_parquet
+from ribp.io.parquet_files import parquet_names, read_parquet
+from ribp.threads import memory
 
 _KINDS = {".csv": "csv", ".tsv": "csv", ".txt": "csv"}
 _KINDS |= {f".{kind}": kind for kind in ("npy", "npz", "mtx", "parquet")}
@@ -37,7 +38,7 @@ _FIRST_BYTES = {
 }
 
 
-def read_data(path: str | Path, *, exclude: Sequence[str] = ()) -> DataFile:
+def read_data(path: str | Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
     """Return the table of numbers in a file.
 
     Parameters
@@ -45,9 +46,8 @@ def read_data(path: str | Path, *, exclude: Sequence[str] = ()) -> DataFile:
     path
         Of a file whose name ends as above. Missing are NaN and null and, in text, empty cells,
         NA, NaN, null and ? in any case.
-    exclude
-        The names of columns that are not data, such as counts or labels: they are stored as text in
-        `DataFile.columns`.
+    choice
+        Which columns are data; counts and labels are stored as text in `DataFile.columns`.
     """
     path = Path(path)
     kind = kind_of(path)
@@ -61,14 +61,23 @@ def read_data(path: str | Path, *, exclude: Sequence[str] = ()) -> DataFile:
     check_start(path, kind)
     try:
         if kind in _WITH_NAMES:
-            return check_finite(_WITH_NAMES[kind](path, exclude))
-        if exclude:
-            raise no_such_column(path, exclude[0], [])
+            return check_finite(_WITH_NAMES[kind](path, choice))
+        if not choice.is_empty:
+            raise no_such_column(path, choice.first_name(), [])
         return check_finite(_WITHOUT_NAMES[kind](path))
     except MemoryError:
         raise StorageError(
             path, "does not fit into memory", "Keep fewer rows or columns."
         ) from None
+
+
+def column_names(path: Path) -> list[str] | None:
+    """Return the names of the columns of a file; None if it has none, or cannot be read at all."""
+    kind = kind_of(path)
+    if kind not in _WITH_NAMES:
+        return None
+    check_start(path, kind)
+    return csv_names(path) if kind == "csv" else parquet_names(path)
 
 
 def kind_of(path: Path) -> str | None:
@@ -78,6 +87,14 @@ def kind_of(path: Path) -> str | None:
         kind = _KINDS.get("".join(suffixes[-2:-1]))
         return kind if kind in ("csv", "mtx") else None
     return _KINDS.get("".join(suffixes[-1:]))
+
+
+def is_large(path: Path) -> bool:
+    """Whether a file is of a kind that can be read in parts, and does not fit into memory twice."""
+    try:
+        return kind_of(path) in ("npy", "parquet") and 2 * path.stat().st_size > memory()
+    except OSError:
+        return False
 
 
 def check_start(path: Path, kind: str) -> None:

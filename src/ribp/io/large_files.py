@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 from ribp.blocks import GROUP
 from ribp.counts import RowCounts
 from ribp.errors import InputError
-from ribp.io.count_options import check_law, count_columns, counts_from
+from ribp.io.count_options import check_law, counts_from, missing_law
 from ribp.io.data_file import DataFile, no_such_column
 from ribp.io.formats import check_start, kind_of
+from ribp.io.input_options import InputOptions
 from ribp.io.parquet_files import copy_parquet
 from ribp.rows.local import LocalStore
 from ribp.rows.source import FileSource, npy_source
 from ribp.rows.store import RowStore
 from ribp.running.estimate import BUDGET
-from ribp.threads import memory, n_cores
+from ribp.threads import n_cores
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
@@ -42,14 +43,6 @@ def as_bytes(text: str) -> int:
             "--memory", "must be a size", repr(text), "Write for example 1GiB or 500MB."
         )
     return int(float(size[1]) * unit)
-
-
-def is_large(path: Path) -> bool:
-    """Whether a file is of a kind that can be read in parts, and does not fit into memory twice."""
-    try:
-        return kind_of(path) in ("npy", "parquet") and 2 * path.stat().st_size > memory()
-    except OSError:
-        return False
 
 
 def check_memory(most: int, shape: tuple[int, int], n_features: int) -> None:
@@ -71,8 +64,8 @@ class LargeFile(NamedTuple):
     """A file that is read in parts, and the options of its fit."""
 
     path: Path
-    counts: str | None
-    """The option --counts."""
+    options: InputOptions
+    """What the file holds."""
     memory: str | None
     """The option --memory."""
     scheduler: str | None
@@ -86,7 +79,8 @@ class LargeFile(NamedTuple):
             self._rows(npy_source(self.path), None)
         else:
             self._most_bytes()
-            check_law(self.counts)
+            check_law(self.options.counts)
+            missing_law(self.options.counts_missing)
 
     @contextmanager
     def opened(self, folder: Path) -> Iterator[tuple[RowStore, RowCounts | None, list[str] | None]]:
@@ -99,7 +93,7 @@ class LargeFile(NamedTuple):
             if self._kind() == "npy":
                 source, file = npy_source(self.path), None
             else:
-                file = copy_parquet(self.path, count_columns(self.counts), copy)
+                file = copy_parquet(self.path, self.options.choice(), copy)
                 source = npy_source(copy)
             counts = self._rows(source, file)
             with _store(source, self.scheduler, folder) as store:
@@ -125,10 +119,11 @@ class LargeFile(NamedTuple):
         most = self._most_bytes()
         if most is not None:
             check_memory(most, source.shape, self.n_features)
-        names = count_columns(self.counts)
-        if file is None and names:
-            raise no_such_column(self.path, names[0], [])
-        return counts_from(self.counts, file, source.n_rows)
+        choice = self.options.choice()
+        if file is None and not choice.is_empty:
+            raise no_such_column(self.path, choice.first_name(), [])
+        missing = missing_law(self.options.counts_missing)
+        return counts_from(self.options.counts, file, source.n_rows, missing)
 
     def _most_bytes(self) -> int | None:
         return None if self.memory is None else as_bytes(self.memory)

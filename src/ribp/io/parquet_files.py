@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -21,14 +22,13 @@ import numpy as np
 from ribp.checks import FloatArray
 from ribp.errors import InputError, StorageError
 from ribp.io.array_files import cannot_read
+from ribp.io.column_choice import EVERYTHING, ColumnChoice, Roles, set_aside_remedy
 from ribp.io.data_file import (
-    ROW_NAME_HEADERS,
     DataFile,
     check_names,
     check_not_empty,
     check_size,
     is_missing,
-    set_aside,
     shown,
 )
 
@@ -54,30 +54,35 @@ def polars(path: Path) -> Any:
     return polars
 
 
-def read_parquet(path: Path, exclude: Sequence[str] = ()) -> DataFile:
-    """Return the table in a Parquet file; columns named in `exclude` are set aside."""
-    description, numbers = _run_child(path, exclude, None)
+def read_parquet(path: Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
+    """Return the table in a Parquet file."""
+    description, numbers = _run_child(path, choice, None)
     values = np.frombuffer(bytearray(numbers)).reshape(description.pop("shape"))
     return DataFile(path, values, **description)
 
 
-def copy_parquet(path: Path, exclude: Sequence[str], target: Path) -> DataFile:
+def parquet_names(path: Path) -> list[str]:
+    """Return the names of columns in a Parquet file."""
+    return list(_run_child(path, EVERYTHING, None, only_names=True)[0]["names"])
+
+
+def copy_parquet(path: Path, choice: ColumnChoice, target: Path) -> DataFile:
     """Write the table in a Parquet file to a .npy file, some rows at a time.
 
     The table that is returned has names and columns set aside, no rows.
     """
-    description, _ = _run_child(path, exclude, target)
+    description, _ = _run_child(path, choice, target)
     n_dims = description.pop("shape")[1]
     return DataFile(path, np.empty((0, n_dims)), **description)
 
 
 def _run_child(
-    path: Path, exclude: Sequence[str], target: Path | None
+    path: Path, choice: ColumnChoice, target: Path | None, *, only_names: bool = False
 ) -> tuple[dict[str, Any], bytes]:
     """Return what a child tells of a table, and its numbers unless they went to a file."""
     if find_spec("polars") is None:
         polars(path)
-    request = [str(path), list(exclude), None if target is None else str(target)]
+    request: list[Any] = [str(path), choice, None if target is None else str(target), only_names]
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", _CHILD],
@@ -99,20 +104,23 @@ def _run_child(
 
 def run_as_child() -> None:
     """Read the table that standard input names; write numbers and a description to the output."""
-    name, exclude, target = json.loads(sys.stdin.buffer.read())
+    name, given, target, only_names = json.loads(sys.stdin.buffer.read())
+    choice = ColumnChoice._make(tuple(one) if isinstance(one, list) else one for one in given)
     try:
-        if target is None:
-            description = write_numbers(Path(name), exclude, sys.stdout.buffer, None)
+        if only_names:
+            description: dict[str, Any] = {"names": _names(Path(name))}
+        elif target is None:
+            description = write_numbers(Path(name), choice, sys.stdout.buffer, None)
         else:
             with Path(target).open("wb") as file:
-                description = write_numbers(Path(name), exclude, file, _PART)
+                description = write_numbers(Path(name), choice, file, _PART)
     except (InputError, StorageError) as error:
         description = {"error": [type(error).__name__, error.args]}
     sys.stdout.buffer.write(b"\n" + json.dumps(description).encode())
 
 
 def write_numbers(
-    path: Path, exclude: Sequence[str], out: IO[bytes], part: int | None
+    path: Path, choice: ColumnChoice, out: IO[bytes], part: int | None
 ) -> dict[str, Any]:
     """Write the numbers of a Parquet file as doubles, row by row; return names and other columns.
 
@@ -120,13 +128,11 @@ def write_numbers(
     names of rows are left out.
     """
     pl = polars(path)
-    try:
+    with _damage(path):
         frame = pl.scan_parquet(path, glob=False)
         names = frame.collect_schema().names()
         check_names(path, names)
-        aside = set_aside(path, names, exclude)
-        index = _index(frame, names, aside)
-        data = [j for j in range(len(names)) if j not in aside and j != index]
+        data, aside, index, _ = _roles(frame, path, names, choice)
         shape = (int(frame.select(pl.len()).collect().item()), len(data))
         check_not_empty(path, *shape)
         if part is None:
@@ -146,12 +152,6 @@ def write_numbers(
                 columns[names[j]] += _cells(rows.to_series(j))
             if index is not None and part is None:
                 row_names = [cell or "" for cell in _cells(rows.to_series(index))]
-    except (InputError, StorageError):
-        raise
-    except pl.exceptions.PanicException as error:  # not an Exception
-        raise cannot_read(path, error) from None
-    except Exception as error:  # a damaged file can fail anywhere below, in any way
-        raise cannot_read(path, error) from error
     return {
         "dim_names": [names[j] for j in data],
         "row_names": row_names or None,
@@ -160,18 +160,40 @@ def write_numbers(
     }
 
 
-def _index(frame: Any, names: list[str], aside: Sequence[int]) -> int | None:
-    """Return the position of the column that holds the names of the rows, if there is one."""
-    if _PANDAS_INDEX in names:
-        position = names.index(_PANDAS_INDEX)
-        return None if position in aside else position
-    if not names or 0 in aside or names[0].lower() not in ROW_NAME_HEADERS:
-        return None
+def _names(path: Path) -> list[str]:
+    """Return the names of the columns of a file."""
+    pl = polars(path)
+    with _damage(path):
+        return list(pl.scan_parquet(path, glob=False).collect_schema().names())
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Turn whatever polars raises into a `StorageError`."""
+    try:
+        yield
+    except (InputError, StorageError):
+        raise
+    except polars(path).exceptions.PanicException as error:  # not an Exception
+        raise cannot_read(path, error) from None
+    except Exception as error:  # a damaged file can fail anywhere below, in any way
+        raise cannot_read(path, error) from error
+
+
+def _roles(frame: Any, path: Path, names: list[str], choice: ColumnChoice) -> Roles:
+    """Return what each column is; a first column named id is data if it cannot be names of rows."""
+    if _PANDAS_INDEX in names and choice.id is None and _PANDAS_INDEX not in choice.aside:
+        choice = choice._replace(id=_PANDAS_INDEX)
+    roles = choice.roles(path, names)
+    if not roles.is_guess:
+        return roles
     column = frame.select(names[0]).collect().to_series()
     is_name = column.dtype.is_integer() or (
         _is_text(column) and column.null_count() == 0 and column.n_unique() == len(column)
     )
-    return 0 if is_name else None
+    if is_name or (choice.columns and names[0] not in choice.columns):
+        return roles
+    return roles._replace(data=[0, *roles.data], id=None)
 
 
 def _is_text(column: Any) -> bool:
@@ -185,7 +207,7 @@ def _numbers(path: Path, column: Any) -> FloatArray:
         raise StorageError(
             path,
             f"has {dtype} in column {shown(column.name)}, such as {shown(value)} in row {row + 1}",
-            "Convert that column to numbers, or set it aside.",
+            set_aside_remedy([column.name]),
         )
     numbers: FloatArray = column.cast(polars(path).Float64).to_numpy()
     return numbers

@@ -1,9 +1,9 @@
 """Text files as rows of cells: which sign separates them, which line they are on, UTF-8 or not.
 
-Commas, semicolons or tabs separate cells, whichever makes the first lines equally long. A cell may
-stand in double quotes, then with separators and line ends in it. The text is UTF-8, with or without
-a mark in front, plain or compressed by gzip. Blank lines are skipped, but in a file of one column,
-where a blank line among rows could be a missing entry, refused.
+Commas, semicolons, tabs or | separate cells, whichever makes the first lines equally long. A cell
+may stand in double quotes, then with separators and line ends in it. The text is UTF-8, with or
+without a mark in front, plain or compressed by gzip. Blank lines are skipped, but in a file of one
+column, where a blank line among rows could be a missing entry, refused.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Record(NamedTuple):
         return self.line + sum(len(_LINE_END.findall(cell)) for cell in self.cells[:j])
 
 
-def records(path: Path) -> Iterator[Record]:
+def records(path: Path, separator: str | None = None) -> Iterator[Record]:
     """Yield the rows of a text file; blank lines are skipped."""
-    separator = _separator(path)
+    separator = separator or separator_of(path)
     line, blank, single = 1, 0, False
     with _opened_text(path) as file:
         for text in file:
@@ -64,17 +64,17 @@ def records(path: Path) -> Iterator[Record]:
             line += n_lines
 
 
-def _separator(path: Path) -> str:
+def separator_of(path: Path) -> str:
     """Return what separates cells: what makes the first lines equally long, else most cells."""
     with _opened_text(path) as file:
         lines = list(islice(file, _LINES_TO_LOOK_AT))
     is_whole = len(lines) < _LINES_TO_LOOK_AT
     lines = [line for line in lines if "\t" in line or not line.isspace()]
-    lengths = {separator: _lengths(lines, separator, is_whole) for separator in "\t;,"}
+    lengths = {separator: _lengths(lines, separator, is_whole) for separator in "\t;,|"}
     for separator, sizes in lengths.items():
         if sizes[0] > 1 and len(set(sizes)) == 1:
             return separator
-    return max(",;\t", key=lambda separator: sum(lengths[separator]))
+    return max(",;\t|", key=lambda separator: sum(lengths[separator]))
 
 
 def _lengths(lines: list[str], separator: str, is_whole: bool) -> list[int]:

@@ -3,14 +3,14 @@
 A file is written under another name in the same folder, forced to the disk, and renamed: a path
 has a whole table or what it had before. Doubles are written so that they read back the same;
 missing entries are empty cells in CSV and null in Parquet. CSV and Parquet carry names, with those
-of the rows in a first column `id`; NPY and NPZ carry numbers only, a sparse matrix in NPZ as
-SciPy saves it.
+of the rows in a first column `id` and labels after it; NPY and NPZ carry numbers only, a sparse
+matrix in NPZ as SciPy saves it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +22,8 @@ from ribp.io.data_file import ROW_NAME_HEADERS, is_missing, listed, number, show
 from ribp.io.parquet_files import polars
 
 ROW_NAMES = "id"
+Texts = dict[str, list[str]]
+"""Columns of text by name, before the numbers."""
 _BLOCK = 1000
 _PLAIN = re.compile('[^,;\\t\\r\\n"\\ufeff]+')
 
@@ -32,6 +34,7 @@ def write_table(
     *,
     dim_names: Sequence[str] | None = None,
     row_names: Sequence[str] | None = None,
+    labels: Mapping[str, Sequence[str | None]] | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write a table, all of it or nothing.
@@ -46,6 +49,8 @@ def write_table(
         The names of the columns, all different; x1, x2, ... if None.
     row_names
         The names of the rows.
+    labels
+        Other columns, of text, by name; None means missing.
     overwrite
         Whether a file that is there may be replaced.
     """
@@ -57,11 +62,13 @@ def write_table(
     values = _checked(values)
     names = [f"x{j + 1}" for j in range(values.shape[1])] if dim_names is None else dim_names
     dims = [*map(str, names)]
-    rows = None if row_names is None else [*map(str, row_names)]
-    _check_names(dims, rows, values.shape)
+    texts = {} if row_names is None else {ROW_NAMES: [*map(str, row_names)]}
+    for name, column in (labels or {}).items():
+        texts[str(name)] = ["" if text is None else str(text) for text in column]
+    _check_names(dims, texts, values.shape)
     check_target(path, overwrite)
     try:
-        write_atomically(path, lambda file: write(path, file, values, dims, rows))
+        write_atomically(path, lambda file: write(path, file, values, dims, texts))
     except UnicodeEncodeError as error:
         bad = shown(error.object[error.start : error.end])
         raise InputError("names", "must be valid Unicode", bad, "Correct that name.") from None
@@ -110,19 +117,25 @@ def _checked(values: Any) -> Any:
     return values
 
 
-def _check_names(dims: list[str], rows: list[str] | None, shape: tuple[int, ...]) -> None:
-    for argument, names, n in (("row_names", rows, shape[0]), ("dim_names", dims, shape[1])):
-        if names is not None and len(names) != n:
+def _check_names(dims: list[str], texts: Texts, shape: tuple[int, ...]) -> None:
+    for argument, names, n in [
+        ("dim_names", dims, shape[1]),
+        *(("row_names", column, shape[0]) for column in texts.values()),
+    ]:
+        if len(names) != n:
             raise InputError(argument, f"must be {n} names", f"{len(names)}", "Name each once.")
-    stripped = [name.strip() for name in dims] + ([] if rows is None else [ROW_NAMES])
+    stripped = [name.strip() for name in [*dims, *texts]]
     if len(set(stripped)) < len(stripped) or "" in stripped:
         raise InputError(
-            "dim_names", f"must differ, and from {ROW_NAMES!r}", listed(dims), "Rename one."
+            "dim_names",
+            f"must differ, and from {ROW_NAMES!r}",
+            listed([*dims, *texts]),
+            "Rename one.",
         )
     words = any(number(name) is None for name in dims)
     numbers = any(number(name) is not None and not is_missing(name) for name in dims)
-    taken = stripped[0].lower() in ROW_NAME_HEADERS if dims and rows is None else False
-    if taken or (words and numbers) or (dims and rows is None and not words):
+    taken = stripped[0].lower() in ROW_NAME_HEADERS if dims and not texts else False
+    if taken or (words and numbers) or (dims and not texts and not words):
         raise InputError(
             "dim_names",
             "must read back as names of columns: words, and first none for names of rows",
@@ -131,16 +144,15 @@ def _check_names(dims: list[str], rows: list[str] | None, shape: tuple[int, ...]
         )
 
 
-def _csv(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None) -> None:
-    names = dims if rows is None else [ROW_NAMES, *dims]
+def _csv(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
+    names = [*texts, *dims]
     file.write((",".join(map(_quoted, names)) + "\n").encode())
     empty = '""' if len(names) == 1 else ""  # a blank line would not be read
     for start in range(0, values.shape[0], _BLOCK):
         block = _dense(values[start : start + _BLOCK]).tolist()
         lines = [",".join(empty if x != x else repr(x) for x in row) for row in block]
-        if rows is not None:
-            before = map(_quoted, rows[start : start + _BLOCK])
-            lines = [f"{name},{line}" for name, line in zip(before, lines, strict=True)]
+        before = [map(_quoted, column[start : start + _BLOCK]) for column in texts.values()]
+        lines = [",".join(cells) for cells in zip(*before, lines, strict=True)]
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -150,11 +162,11 @@ def _quoted(text: str) -> str:
     return text if plain else '"' + text.replace('"', '""') + '"'
 
 
-def _npy(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None) -> None:
+def _npy(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
     np.save(file, _dense(values), allow_pickle=False)
 
 
-def _npz(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None) -> None:
+def _npz(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
     if hasattr(values, "tocsr"):
         import scipy.sparse
 
@@ -163,11 +175,9 @@ def _npz(path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[s
         np.savez_compressed(file, values=values)
 
 
-def _parquet(
-    path: Path, file: IO[bytes], values: Any, dims: list[str], rows: list[str] | None
-) -> None:
+def _parquet(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
     pl = polars(path)
-    names = {} if rows is None else {ROW_NAMES: pl.Series(rows, dtype=pl.String)}
+    names = {name: pl.Series(column, dtype=pl.String) for name, column in texts.items()}
     columns = {
         name: pl.Series(column, nan_to_null=True)
         for name, column in zip(dims, np.asarray(_dense(values)).T, strict=True)
@@ -179,7 +189,7 @@ def _dense(values: Any) -> Any:
     return values.toarray() if hasattr(values, "tocsr") else values
 
 
-_WRITERS: dict[str, Callable[[Path, IO[bytes], Any, list[str], list[str] | None], None]] = {
+_WRITERS: dict[str, Callable[[Path, IO[bytes], Any, list[str], Texts], None]] = {
     ".csv": _csv,
     ".npy": _npy,
     ".npz": _npz,

@@ -19,7 +19,7 @@ from ribp.kernels.sweep_gaussian import add_statistics
 def data_sums(values, rows, background):
     """Return sums over rows for the features in use, and a background as the last.
 
-    Which features these are, their rows (int8), ``z.T @ z`` in a group of its own, ``z.T @ values``
+    Which features these are, their rows, ``z.T @ z`` in a group of its own, ``z.T @ values``
     and ``(values**2).sum(axis=0)``.
     """
     n_rows, features = rows.shape
@@ -27,12 +27,12 @@ def data_sums(values, rows, background):
     sizes, squares = np.zeros(features, np.int64), np.zeros(dims)
     for n in range(n_rows):
         for i in range(features):
-            sizes[i] += rows[n, i]
+            sizes[i] += rows[n, i] != 0
         for t in range(dims):
             squares[t] += values[n, t] * values[n, t]
     at = np.flatnonzero(sizes)
     width = at.shape[0] + (1 if background else 0)
-    z = np.ones((n_rows, width), np.int8)
+    z = np.ones((n_rows, width), rows.dtype)
     for n in range(n_rows):
         for i in range(at.shape[0]):
             z[n, i] = rows[n, at[i]]
@@ -163,6 +163,60 @@ def scale_sums(pairs, products, squares, features, widths):
     for t in range(dims):
         left[t] = max(left[t], 0.0)
     return left, sizes
+
+
+@jit
+def draw_scales(left, sizes, noise, scale, shared, rates, gammas, size_gamma):
+    """Return s and the feature scale given |R|^2 and |A|^2 of each column (`scale_sums`).
+
+    Where `gammas` is not empty, ``np.sqrt(0.5 * (rates[0] + left + sizes / scale**2) / gammas)``;
+    with shared noise all are ``np.sqrt(0.5 * (rates[0] + left.sum()) / gammas[0])``. Where
+    `size_gamma` is not 0, ``np.sqrt(0.5 * (rates[1] + (sizes / noise**2).sum()) / size_gamma)``,
+    without the division if noise is shared.
+    """
+    dims, fresh = noise.shape[0], noise.copy()
+    if gammas.shape[0] > 0 and shared:
+        total = rates[0]
+        for t in range(dims):
+            total += left[t]
+        for t in range(dims):
+            fresh[t] = math.sqrt(0.5 * total / gammas[0])
+    elif gammas.shape[0] > 0:
+        for t in range(dims):
+            fresh[t] = math.sqrt(0.5 * (rates[0] + left[t] + sizes[t] / scale**2) / gammas[t])
+    if size_gamma > 0.0:
+        total = rates[1]
+        for t in range(dims):
+            total += sizes[t] if shared else sizes[t] / (fresh[t] * fresh[t])
+        scale = math.sqrt(0.5 * total / size_gamma)
+    return fresh, scale
+
+
+@jit
+def draw_parameters(
+    pairs, products, squares, free, widths, noise, scale, shared, rates, normals, gammas,
+    size_gamma, spare,
+):  # fmt: skip
+    """Return all features, those drawn (a background last), s, feature scale and `log det`.
+
+    `draw_features`, then `draw_scales` given these; features that are not `free` come from their
+    prior: ``features[~free] = scale * noise * spare``, ``scale * spare`` with shared noise.
+    """
+    dims, size = noise.shape[0], free.shape[0]
+    deviations = widths * (scale / noise[0] if shared else scale)
+    drawn, log_det = draw_features(pairs, products, deviations, noise, normals)
+    left, sizes = scale_sums(pairs, products, squares, drawn, widths)
+    noise, scale = draw_scales(left, sizes, noise, scale, shared, rates, gammas, size_gamma)
+    features, at = np.empty((size, dims)), 0
+    for i in range(size):
+        if free[i]:
+            for t in range(dims):
+                features[i, t] = drawn[at, t]
+            at += 1
+        else:
+            for t in range(dims):
+                features[i, t] = scale * spare[i - at, t] * (1.0 if shared else noise[t])
+    return features, drawn, noise, scale, log_det
 
 
 @jit

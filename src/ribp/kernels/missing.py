@@ -37,8 +37,9 @@ def add_missing_pairs(observed, rows, factor, out):
         ones = list_ones(rows[n], active)
         for at in range(list_missing(observed[n], columns)):
             for a in range(ones):
+                size = factor * rows[n, active[a]]
                 for b in range(ones):
-                    out[columns[at], active[a], active[b]] += factor
+                    out[columns[at], active[a], active[b]] += size * rows[n, active[b]]
 
 
 @jit

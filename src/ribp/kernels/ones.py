@@ -33,13 +33,15 @@ def take_out_one(u, ones, last):
 def tally(rows, law_of_row, histograms, sizes):
     """Add how many rows of each law have each count, and how many rows have each feature.
 
-    ``np.add.at(histograms, (law_of_row, rows.sum(axis=1)), 1); sizes += rows.sum(axis=0)``
+    Entries may have any size: with ``z = rows != 0``,
+    ``np.add.at(histograms, (law_of_row, z.sum(axis=1)), 1); sizes += z.sum(axis=0)``
     """
     for n in range(rows.shape[0]):
         ones = 0
         for i in range(rows.shape[1]):
-            sizes[i] += rows[n, i]
-            ones += rows[n, i]
+            on = rows[n, i] != 0
+            sizes[i] += on
+            ones += on
         histograms[law_of_row[n], ones] += 1
 
 

@@ -251,15 +251,19 @@ def sweep(
 
 @jit
 def add_statistics(data, rows, pairs, sums):
-    """Add Z'Z to `pairs` and Z'X to `sums`: ``pairs += rows.T @ rows; sums += rows.T @ data``."""
+    """Add Z'Z to `pairs` and Z'X to `sums`: ``pairs += rows.T @ rows; sums += rows.T @ data``.
+
+    Entries of rows may have any size.
+    """
     features, dims = sums.shape
     active = np.empty(features, np.int64)
     for n in range(rows.shape[0]):
         ones = list_ones(rows[n], active)
         x = data[n]
         for a in range(ones):
+            size = np.float64(rows[n, active[a]])
             for c in range(ones):
-                pairs[active[a], active[c]] += 1.0
+                pairs[active[a], active[c]] += size * rows[n, active[c]]
             out = sums[active[a]]
             for d in range(dims):
-                out[d] += x[d]
+                out[d] += size * x[d]

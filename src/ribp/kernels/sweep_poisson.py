@@ -19,8 +19,8 @@ instructions. The loadings are A', shape (dims, features). Random numbers of a r
 `sweep_gaussian`, and those for splits from block 3 I + 8 on.
 
 Splits: given rows, a count x_d is the sum of independent Poisson counts of the features that are on
-and of the offset, and given x_d these are multinomial with probabilities z_i A_id/r_d. Their sums
-over rows are all that features need to know.
+and of the offset, and given x_d these are multinomial with probabilities z_i A_id/r_d (rows may
+hold strengths in place of ones). Their sums over rows are all that features need to know.
 """
 
 from __future__ import annotations
@@ -229,13 +229,15 @@ def _replace(
 
 @jit
 def sweep(
-    seed, number, first, products, data, observed, rows, loadings, totals, offset,
+    seed, number, first, products, data, observed, rows, loadings, totals, offset, exposures,
     theta, tables, steps, law_of_row, moves, scaled, diagonal, guide, mean, precision,
 ):  # fmt: skip
     """Update rows number first, first + 1, ... in place: flips, relocations, then whole rows.
 
-    Laws and `observed` as in `sweep_gaussian.sweep`. For whole rows, `products`, `scaled` (A'/s),
-    `diagonal` and `guide` belong to Gaussian data of about the same moments.
+    Laws and `observed` as in `sweep_gaussian.sweep`. Row n has its rates times exposures[n], which
+    multiplies a_i and changes no gain otherwise; `exposures` is empty if all are one. For whole
+    rows, `products`, `scaled` (A'/s), `diagonal` and `guide` belong to Gaussian data of about the
+    same moments.
     """
     features, dims = rows.shape[1], data.shape[1]
     incomplete = observed.shape[0] > 0
@@ -252,6 +254,9 @@ def sweep(
         if incomplete:
             mask[:] = observed[n]
             fill_totals(mask, loadings, work[TOTALS])
+        if exposures.shape[0] > 0:
+            for i in range(features):
+                work[TOTALS, i] = exposures[n] * (work[TOTALS, i] if incomplete else totals[i])
         m = list_counts(data[n], mask, at, counts)
         own = PositiveCounts(at[:m], counts[:m], offset, loadings, work[TOTALS])
         if moves[law, FLIPS]:
@@ -297,12 +302,15 @@ def split_count(seed, number, row, block, x, weights, left, parts):
 
 
 @jit
-def split(seed, number, first, data, observed, rows, loadings, offset, splits, rest, exposure):
+def split(
+    seed, number, first, data, observed, rows, loadings, offset, exposures, splits, rest, exposure
+):
     """Split the counts of rows number first, first + 1, ... and add them up.
 
     The shares of features are added to `splits` (features, dims), those of the offset to `rest`
-    (dims,); `exposure` (features, dims) grows by the number of rows that have the feature and are
-    observed in the column.
+    (dims,); `exposure` (features, dims) grows by what rows that are observed in the column have of
+    the feature: one each, or a strength, times the exposure of the row (`exposures` is empty if all
+    are one).
     """
     features, dims = exposure.shape
     work = np.empty((3, features + 1))
@@ -312,12 +320,14 @@ def split(seed, number, first, data, observed, rows, loadings, offset, splits, r
         ones = list_ones(rows[n], active)
         weights, left, parts = work[0, : ones + 1], work[1, : ones + 1], work[2, : ones + 1]
         block = 3 * features + 8
+        own = exposures[n] if exposures.shape[0] > 0 else 1.0
         for d in range(dims):
             if not (complete or observed[n, d]):
                 continue
             for a in range(ones):
-                exposure[active[a], d] += 1.0
-                weights[a] = loadings[d, active[a]]
+                has = float(rows[n, active[a]])
+                exposure[active[a], d] += has * own
+                weights[a] = has * loadings[d, active[a]]
             if data[n, d] > 0.0:
                 weights[ones] = offset[d]
                 block = split_count(

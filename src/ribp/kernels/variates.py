@@ -1,7 +1,8 @@
 """Uniform, normal and gamma variates, one after another from one counter-based stream.
 
-A stream is a seed and an array `place` of one integer, the next block of `ribp.kernels.random`: it
-belongs to one call of a kernel, and each draw moves it on.
+A stream is a seed and an array `place` of three integers: the next block of `ribp.kernels.random`,
+the sweep and the row. It belongs to one call of a kernel (sweep 0, row 0) or to one row of a sweep,
+and each draw moves it on.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ from ribp.kernels.random import uniform_pair
 
 
 @jit
+def begin_row(place, sweep, row):
+    """Set `place` to the first block of a row: ``place[:] = 0, sweep, row``."""
+    place[0], place[1], place[2] = 0, sweep, row
+
+
+@jit
 def next_pair(seed, place):
     """Return the next two uniforms in (0, 1)."""
     place[0] += 1
-    return uniform_pair(seed, 0, 0, place[0] - 1)
+    return uniform_pair(seed, place[1], place[2], place[0] - 1)
 
 
 @jit

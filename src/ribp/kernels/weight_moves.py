@@ -27,7 +27,7 @@ from ribp.kernels.weight_slices import SHIFT, slice_step
 
 STEPS = 8
 STEP_SIZE = 0.25
-TRAJECTORIES = 2
+TRAJECTORIES = 1
 MOST_BLOCKS = 4
 LARGEST_POWER = 1e8  # already a gamma law, for all purposes
 
@@ -238,7 +238,7 @@ def update_weights(seed, theta, sums, histogram, kind, mass, concentration):
 
     The law is that of ``weight_moves.update`` with a prior that kernels do not know.
     """
-    place = np.zeros(1, np.int64)
+    place = np.zeros(3, np.int64)
     histogram = histogram[: last_count(histogram) + 1]
     rare = rare_features(sums, histogram.shape[0] - 1)
     root, v, left = metric(sums, histogram.sum(), rare, kind, mass, concentration)

@@ -135,7 +135,7 @@ def update_hyper(
 
     The law is that of ``hyper.update`` with a prior that kernels do not know.
     """
-    place = np.zeros(1, np.int64)
+    place = np.zeros(3, np.int64)
     both = learns_mass and learns_concentration
     wanted = (False, learns_mass, learns_concentration, both, learns_mass)
     for move in range(SPARE + 1):

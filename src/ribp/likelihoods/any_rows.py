@@ -29,6 +29,9 @@ from ribp.symmetric import log_esp
 LogLikelihood = Callable[[FloatArray, BoolArray, Rows], FloatArray]
 """log p(x_n | z_n) of rows: data, what of them is observed, z."""
 
+Expected = Callable[[FloatArray, BoolArray, Rows], FloatArray]
+"""E[z s | x, z] of rows, zero where z is."""
+
 
 def enumerate_all(
     seeds: NDArray[np.uint64],
@@ -78,8 +81,13 @@ def anneal(
     errors: FloatArray,
     probs: FloatArray,
     sample: Rows,
+    expected: Expected | None = None,
+    sizes: FloatArray | None = None,
 ) -> None:
-    """Fill log p(x), its error, P(z_i = 1 | x) and a draw of z for every row."""
+    """Fill log p(x), its error, P(z_i = 1 | x) and a draw of z for every row.
+
+    Where entries have sizes also their means, zero where they are off; given z they are `expected`.
+    """
     for n, (x, seen) in enumerate(zip(values, observed, strict=True)):
         rng, shape = np.random.default_rng(seeds[n]), (n_particles, x.size)
         data = np.broadcast_to(x, shape), np.broadcast_to(seen, shape)
@@ -89,6 +97,8 @@ def anneal(
         if top == -np.inf:
             log_sums[n], errors[n], probs[n] = -np.inf, np.inf, np.nan
             sample[n] = particles.z[0]
+            if sizes is not None:
+                sizes[n] = np.nan
             continue
         weights = np.exp(log_weights - top)
         mean = weights.mean()
@@ -96,6 +106,8 @@ def anneal(
         errors[n] = weights.std(ddof=1) / mean / math.sqrt(n_particles)
         probs[n] = weights @ particles.z / weights.sum()
         sample[n] = particles.z[rng.choice(n_particles, p=weights / weights.sum())]
+        if expected is not None and sizes is not None:
+            sizes[n] = weights @ expected(*data, particles.z) / weights.sum()
 
 
 class _Particles:

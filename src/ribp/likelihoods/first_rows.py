@@ -6,25 +6,33 @@ With G = A A'/s^2 and b = (x - offset) A'/s^2 the gain of feature i given those 
 
 A row takes the largest gain again and again; of the rows on its way it keeps the one for which the
 sum of gains plus the table of its law at their number is highest. Missing entries count as if they
-were what every row has. Counts are taken as Gaussian with the variance of a usual row.
+were what every row has. Other data are taken as Gaussian ones (`Likelihood.working`).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods.data import Data, Parameters, Rows
+from ribp.likelihoods.data import Data, Rows
+from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior
 
 _LOST = -30.0  # a gain below which nobody would go on
 
 
-def first_rows(data: Data, parameters: Parameters, prior: RowPrior, law_of_row: IntArray) -> Rows:
+def first_rows(
+    likelihood: Likelihood[Any],
+    data: Data,
+    parameters: Any,
+    prior: RowPrior,
+    law_of_row: IntArray,
+) -> Rows:
     """Return rows for a block of data; every row obeys its law."""
     features, offset = parameters.features, parameters.background
-    noise = getattr(parameters, "noise_scale", None)
-    variance = noise**2 if noise is not None else np.maximum(offset + features.mean(axis=0), 1e-3)
+    data, variance = likelihood.working(data, parameters)
     weighted = features / variance
     gram = weighted @ features.T
     around = data.values - offset

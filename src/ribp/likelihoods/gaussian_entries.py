@@ -54,10 +54,10 @@ class GaussianEntryLaw(Likelihood[Any]):
         noise = np.broadcast_to(scales["noise_scale"], background.shape)
         return self.parameters_type(features, background, noise, float(scales["feature_scale"]))
 
-    def on_columns(self, parameters: Any, columns: BoolArray) -> Any:
-        """Return parameters of some of the columns."""
-        some = super().on_columns(parameters, columns)
-        return some._replace(noise_scale=parameters.noise_scale[columns])
+    def on_columns(self, parameters: Any, columns: BoolArray) -> tuple[Likelihood[Any], Any]:
+        """Return the likelihood and the parameters of some of the columns."""
+        law, some = super().on_columns(parameters, columns)
+        return law, some._replace(noise_scale=parameters.noise_scale[columns])
 
     def loadings(self, parameters: Any) -> FloatArray:
         """Return A/s."""
@@ -71,6 +71,10 @@ class GaussianEntryLaw(Likelihood[Any]):
         """Return the log density of each entry."""
         v = parameters.noise_scale**2
         return np.asarray(-0.5 * (np.log(2.0 * math.pi * v) + (values - means) ** 2 / v))
+
+    def working(self, data: Data, parameters: Any) -> tuple[Data, FloatArray]:
+        """Return the data themselves, and s^2."""
+        return data, np.asarray(parameters.noise_scale**2)
 
     def residuals(
         self, rng: np.random.Generator, values: FloatArray, means: FloatArray, parameters: Any

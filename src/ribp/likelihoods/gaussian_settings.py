@@ -139,26 +139,24 @@ class GaussianSettings(GaussianEntryLaw):
         """Return parameters in the units of the user."""
         if self.units is None:
             return parameters
-        features, background, noise, size = parameters
-        features = features * self.units.spreads
+        features = parameters.features * self.units.spreads
         put_known(np.array(self.known), features)
-        return GaussianParameters(
-            features,
-            background * self.units.spreads + self._centre,
-            noise * self.units.spreads,
-            size * self._size_unit,
+        return parameters._replace(
+            features=features,
+            background=parameters.background * self.units.spreads + self._centre,
+            noise_scale=parameters.noise_scale * self.units.spreads,
+            feature_scale=parameters.feature_scale * self._size_unit,
         )
 
     def standardised(self, parameters: GaussianParameters) -> GaussianParameters:
         """Return parameters, given in the units of the user, in standard units."""
         if self.units is None:
             return parameters
-        features, background, noise, size = parameters
-        return GaussianParameters(
-            features / self.units.spreads,
-            (background - self._centre) / self.units.spreads,
-            noise / self.units.spreads,
-            size / self._size_unit,
+        return parameters._replace(
+            features=parameters.features / self.units.spreads,
+            background=(parameters.background - self._centre) / self.units.spreads,
+            noise_scale=parameters.noise_scale / self.units.spreads,
+            feature_scale=parameters.feature_scale / self._size_unit,
         )
 
     @property

@@ -14,7 +14,8 @@ is a quicker way. Unless it says otherwise its data have no units.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -33,6 +34,13 @@ _LEAST = 1e-300  # of a probability
 _SWEEPS = 4  # over rows that are drawn again
 
 
+Question = Callable[[Data, Rows], Any]
+"""Makes something that can be added up of a block of data and rows: a frozen dataclass, if it has
+to reach other machines."""
+Ask = Callable[[Question], Any]
+"""Returns the sum over all rows of what a question makes of blocks of them, wherever they are."""
+
+
 class Asked(NamedTuple):
     """What users can ask of any likelihood; what it has no use for it refuses."""
 
@@ -41,6 +49,7 @@ class Asked(NamedTuple):
     noise: str = "per-dim"
     noise_scale: float | None = None
     feature_scale: float | None = None
+    strength_law: str = "around-one"
 
 
 class RowKernels(NamedTuple):
@@ -56,6 +65,8 @@ class RowKernels(NamedTuple):
     """What the kernels take of the parameters."""
     enumerate: Callable[..., None]
     anneal: Callable[..., None]
+    sized: bool = False
+    """Whether entries have sizes, whose means they fill as well."""
 
 
 class Likelihood(ABC, Generic[P]):
@@ -72,10 +83,14 @@ class Likelihood(ABC, Generic[P]):
     """What users are told of the data."""
     scales: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Parameters beside features and background that a result stores, and their dimensions."""
+    entries: ClassVar[str] = "binary"
+    """What a row has: 0 and 1, or entries with a size (rows are then doubles)."""
     integrates_features: ClassVar[bool] = False
     """Whether it is linear and Gaussian, so that features can be integrated out."""
     empty_rows_are_zero: ClassVar[bool] = False
     """Whether a row without features and background can only be zero."""
+    always_background: ClassVar[bool] = False
+    """Whether there is no model without a background."""
     summable: ClassVar[bool] = False
     """Whether sums that were made before parameters were drawn tell all of the log joint."""
 
@@ -127,6 +142,9 @@ class Likelihood(ABC, Generic[P]):
         `not_a_count`: row, column and value of an entry that is no count, if there is one.
         """
 
+    def check_values(self, data: Data, names: Sequence[Any] | None = None) -> None:
+        """Raise an `InputError` if some entry cannot be; `names` are those of the columns."""
+
     @abstractmethod
     def first_guess(self, data: Data, n_features: int) -> P:
         """Return parameters of the size of the data, to start from."""
@@ -141,21 +159,38 @@ class Likelihood(ABC, Generic[P]):
     def draw_prior(self, rng: np.random.Generator, n_features: int, dims: int) -> P:
         """Draw parameters from their prior."""
 
+    def draw_sizes(self, rng: np.random.Generator, rows: Rows, parameters: P) -> Any:
+        """Return rows whose entries have sizes, drawn from their law; binary ones as they are."""
+        return rows
+
     @abstractmethod
     def draw_data(self, rng: np.random.Generator, rows: Rows, parameters: P) -> FloatArray:
         """Draw complete data given rows and parameters."""
 
     # Rows and parameters given data
 
+    def signs(self, parameters: P) -> FloatArray:
+        """Return 1 or -1 for each feature: by what it, and its sizes, are multiplied in results."""
+        return np.ones(len(parameters.features))
+
+    def of_rows(self, rows: Rows, parameters: P) -> P:
+        """Return parameters that know what they must of the sizes of entries."""
+        return parameters
+
+    def rescaled(self, rng: np.random.Generator, parameters: P) -> P:
+        """Return parameters after a move that rows follow in the next sweep."""
+        return parameters
+
     @abstractmethod
     def row_work(self, seed: np.uint64, number: int, parameters: P, prior: RowPrior) -> Work[Any]:
         """Return what a sweep does to a block of rows."""
 
     @abstractmethod
-    def swept_sums(self, swept: Any, used: BoolArray) -> Any:
+    def swept_sums(self, swept: Any, used: BoolArray, ask: Ask) -> Any:
         """Return what `draw` and `log_weight` need of rows.
 
-        From what a sweep has added up, and which features are in use.
+        From what a sweep has added up, and which features are in use. `ask` is for what must be
+        known of all rows while parameters change.
         """
 
     @abstractmethod
@@ -186,11 +221,7 @@ class Likelihood(ABC, Generic[P]):
 
     def summed_log_terms(self, data: Data, rows: Rows, parameters: P) -> float:
         """Return the same of all rows of data in memory."""
-
-        def work(at: slice) -> float:
-            return self.log_terms(data.rows(at), rows[at], parameters)
-
-        return sum_blocks(work, len(rows), 1, 0.0)
+        return float(asked_in_memory(data, rows)(LogTerms(self, parameters)) or 0.0)
 
     @abstractmethod
     def log_joint(self, data: Data, rows: Rows, parameters: P) -> float:
@@ -210,9 +241,9 @@ class Likelihood(ABC, Generic[P]):
         """Return the parameters of a draw that was stored."""
         return self.parameters_type(features=features, background=background, **scales)
 
-    def on_columns(self, parameters: Any, columns: BoolArray) -> Any:
-        """Return parameters of some of the columns."""
-        return parameters._replace(
+    def on_columns(self, parameters: Any, columns: BoolArray) -> tuple[Likelihood[Any], Any]:
+        """Return the likelihood and the parameters of some of the columns."""
+        return self, parameters._replace(
             features=parameters.features[:, columns], background=parameters.background[columns]
         )
 
@@ -224,8 +255,12 @@ class Likelihood(ABC, Generic[P]):
     # Entries
 
     def means(self, rows: Rows, parameters: Any) -> FloatArray:
-        """Return M = E[x | z] of all entries, shape (rows, dims)."""
+        """Return M, what features make of all entries: E[x | z], unless it is written anew."""
         return np.asarray(rows.astype(np.float64) @ parameters.features + parameters.background)
+
+    def expectations(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return E[x | z] of all entries, shape (rows, dims)."""
+        return means
 
     def variances(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return Var[x | z], of a shape that goes with (rows, dims)."""
@@ -266,6 +301,11 @@ class Likelihood(ABC, Generic[P]):
 
     # Rows
 
+    def working(self, data: Data, parameters: Any) -> tuple[Data, FloatArray]:
+        """Return data for which rows are about linear and Gaussian, and variances of columns."""
+        usual = parameters.background + parameters.features.mean(axis=0)
+        return data, np.maximum(usual, 1e-3)
+
     def redrawn(
         self,
         rng: np.random.Generator,
@@ -299,3 +339,24 @@ class Likelihood(ABC, Generic[P]):
             any_rows.enumerate_all,
             any_rows.anneal,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class LogTerms:
+    """The question of `Likelihood.log_terms`."""
+
+    likelihood: Likelihood[Any]
+    parameters: Any
+
+    def __call__(self, data: Data, rows: Rows) -> float:
+        """Return the sum over a block of rows."""
+        return self.likelihood.log_terms(data, rows, self.parameters)
+
+
+def asked_in_memory(data: Data, rows: Rows) -> Ask:
+    """Return who asks all rows of data in memory."""
+
+    def ask(question: Question) -> Any:
+        return sum_blocks(lambda at: question(data.rows(at), rows[at]), len(rows), 1, None)
+
+    return ask

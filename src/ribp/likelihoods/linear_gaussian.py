@@ -40,7 +40,7 @@ from ribp.likelihoods.gaussian_settings import (
     GaussianParameters,
     GaussianSettings,
 )
-from ribp.likelihoods.likelihood import Likelihood
+from ribp.likelihoods.likelihood import Ask, Likelihood
 from ribp.likelihoods.noise_units import noise_units
 from ribp.likelihoods.row_sweeps import (
     GaussianSums,
@@ -134,7 +134,7 @@ class LinearGaussian(GaussianSettings):
         """Return rows with a last column of ones for the background, if there is one."""
         if not self.background:
             return rows
-        return np.hstack([rows, np.ones((len(rows), 1), np.int8)])
+        return np.hstack([rows, np.ones((len(rows), 1), rows.dtype)])
 
     def at_scales(
         self, n_features: int, dims: int, noise: float, size: float
@@ -159,8 +159,12 @@ class LinearGaussian(GaussianSettings):
         scale = self.fixed_size
         if scale is None:
             scale = math.sqrt(0.5 * self.feature_variance / rng.standard_gamma(_SHAPE))
-        empty = GaussianParameters(np.zeros((0, dims)), np.zeros(dims), noise, scale)
-        return self._with_features(rng, empty, np.zeros((0, dims)), np.zeros(n_features, bool))
+        spread = (scale / noise[0] if self.shared else scale) * noise
+        features, background = spread * rng.standard_normal((n_features, dims)), np.zeros(dims)
+        if self.background:
+            background = BACKGROUND_WIDTH * spread * rng.standard_normal(dims)
+        put_known(self.known_features, features)
+        return GaussianParameters(features, background, noise, scale)
 
     def draw_data(
         self, rng: np.random.Generator, rows: Rows, parameters: GaussianParameters
@@ -173,9 +177,9 @@ class LinearGaussian(GaussianSettings):
 
     def row_work(
         self, seed: np.uint64, number: int, parameters: GaussianParameters, prior: RowPrior
-    ) -> Work[GaussianSums]:
+    ) -> Work[Any]:
         """Return what a sweep does to a block of rows."""
-        features, background, noise, _ = parameters
+        features, background, noise, _ = parameters[:4]
         return gaussian_work(
             seed, number, features, background, noise, prior, background=self.background
         )
@@ -184,9 +188,41 @@ class LinearGaussian(GaussianSettings):
         self, rng: np.random.Generator, parameters: GaussianParameters, sums: Sums
     ) -> GaussianParameters:
         """Draw features, noise and feature scale given the sums."""
-        features = self._draw_features(rng, sums, parameters)
-        fresh = self._draw_scales(rng, sums, features, parameters)
-        return self._with_features(rng, fresh, features, sums.used)
+        features, background, noise, scale = parameters[:4]
+        free = sums.used.copy()
+        free[: len(self.known)] = False
+        normals = rng.standard_normal(sums.products.shape)
+        gammas, size_gamma = self._scale_gammas(rng, sums)
+        spare = rng.standard_normal((free.size - np.count_nonzero(free), noise.size))
+        features, drawn, noise, scale, log_det = kernel.draw_parameters(
+            sums.pairs, sums.products, sums.squares, free, self.widths(len(normals)), noise, scale,
+            self.shared, (self.noise_variance, self.feature_variance), normals, gammas, size_gamma,
+            spare,
+        )  # fmt: skip
+        _check_definite(log_det)
+        put_known(self.known_features, features)
+        return parameters._replace(
+            features=features,
+            background=drawn[-1] if self.background else background,
+            noise_scale=noise,
+            feature_scale=scale,
+        )
+
+    def _scale_gammas(self, rng: np.random.Generator, sums: Sums) -> tuple[FloatArray, float]:
+        """Return the Gamma variates of scales that are learned; none, and 0, for others.
+
+        s_d^2 ~ InvGamma(2 + (N_d + I)/2, (v + |R_d|^2 + |A_d|^2/t^2)/2), R = X - Z A over observed
+        entries, and t^2 ~ InvGamma(2 + I D/2, (u + sum (A_id/s_d)^2)/2); with shared noise s^2 has
+        no term in A, and a^2 takes the place of t^2.
+        """
+        gammas, size = np.empty(0), 0.0
+        if self.noise_scale is None and self.shared:
+            gammas = rng.standard_gamma(_SHAPE + 0.5 * sums.number.sum(), 1)
+        elif self.noise_scale is None:
+            gammas = rng.standard_gamma(_SHAPE + 0.5 * (sums.number + len(sums.products)))
+        if self.feature_scale is None:
+            size = rng.standard_gamma(_SHAPE + 0.5 * sums.products.size)
+        return gammas, size
 
     def sums(self, rng: object, data: Data, rows: Rows, parameters: object) -> Sums:
         """Return sums over rows for the features in use, and the background as the last."""
@@ -203,7 +239,7 @@ class LinearGaussian(GaussianSettings):
             add_missing_pairs(data.observed, z, -1.0, each)
         return self._less_known(Sums(each, products, squares, number, used))
 
-    def swept_sums(self, swept: GaussianSums, used: BoolArray) -> Sums:
+    def swept_sums(self, swept: GaussianSums, used: BoolArray, ask: Ask) -> Sums:
         """Return the same from what a sweep has added up."""
         at = np.flatnonzero(np.append(used, np.ones(int(self.background), np.bool_)))
         pairs, gaps = (np.take(np.take(m, at, -1), at, -2) for m in (swept.pairs, swept.gaps))
@@ -222,74 +258,6 @@ class LinearGaussian(GaussianSettings):
         return sums._replace(
             pairs=sums.pairs[:, n:, n:], products=sums.products[n:] - onto[n:], squares=squares
         )
-
-    def _draw_features(
-        self, rng: np.random.Generator, given: Sums, parameters: GaussianParameters
-    ) -> FloatArray:
-        """Draw the features that rows have, and the background, shape (features, dims).
-
-        With L L' = Z'Z + t^-2, for data divided by the noise: A = L'^{-1} (L^{-1} Z'X + xi).
-        """
-        deviations = self.deviations(len(given.products), parameters)
-        normals = rng.standard_normal(given.products.shape)
-        features, log_det = kernel.draw_features(
-            given.pairs, given.products, deviations, parameters.noise_scale, normals
-        )
-        _check_definite(log_det)
-        return np.asarray(features)
-
-    def _draw_scales(
-        self,
-        rng: np.random.Generator,
-        given: Sums,
-        features: FloatArray,
-        parameters: GaussianParameters,
-    ) -> GaussianParameters:
-        """Draw s and then the feature scale given the features that rows have.
-
-        s_d^2 ~ InvGamma(2 + (N_d + I)/2, (v + |R_d|^2 + |A_d|^2/t^2)/2), R = X - Z A over observed
-        entries, and t^2 ~ InvGamma(2 + I D/2, (u + sum (A_id/s_d)^2)/2); with shared noise s^2 has
-        no term in A, and a^2 takes the place of t^2.
-        """
-        noise, scale = parameters.noise_scale, parameters.feature_scale
-        left, sizes = kernel.scale_sums(
-            given.pairs, given.products, given.squares, features, self.widths(len(features))
-        )
-        if self.noise_scale is None and self.shared:
-            shape, total = _SHAPE + 0.5 * given.number.sum(), self.noise_variance + left.sum()
-            noise = np.full_like(noise, math.sqrt(0.5 * total / rng.standard_gamma(shape)))
-        elif self.noise_scale is None:
-            total = self.noise_variance + left + sizes / scale**2
-            shape = _SHAPE + 0.5 * (given.number + len(features))
-            noise = np.sqrt(0.5 * total / rng.standard_gamma(shape))
-        if self.feature_scale is None:
-            size = (sizes if self.shared else sizes / noise**2).sum()
-            shape = _SHAPE + 0.5 * features.size
-            scale = math.sqrt(0.5 * (self.feature_variance + size) / rng.standard_gamma(shape))
-        return parameters._replace(noise_scale=noise, feature_scale=scale)
-
-    def _with_features(
-        self,
-        rng: np.random.Generator,
-        parameters: GaussianParameters,
-        drawn: FloatArray,
-        used: BoolArray,
-    ) -> GaussianParameters:
-        """Return parameters with the features drawn, and all others from their prior."""
-        dims = parameters.noise_scale.size
-        spread = self.relative_scale(parameters) * parameters.noise_scale
-        free = used.copy()
-        free[: len(self.known)] = False
-        at = np.flatnonzero(free)
-        features, background = np.empty((used.size, dims)), parameters.background
-        features[~free] = spread * rng.standard_normal((used.size - at.size, dims))
-        if len(drawn):
-            features[at] = drawn[: at.size]
-            background = drawn[-1] if self.background else background
-        elif self.background:
-            background = BACKGROUND_WIDTH * spread * rng.standard_normal(dims)
-        put_known(self.known_features, features)
-        return parameters._replace(features=features, background=background)
 
     # Weighing
 

@@ -31,7 +31,7 @@ from ribp.likelihoods.data import (
     in_use,
     put_known,
 )
-from ribp.likelihoods.likelihood import Asked
+from ribp.likelihoods.likelihood import Ask, Asked
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.poisson_entries import PoissonEntryLaw
@@ -185,7 +185,7 @@ class PoissonCounts(PoissonEntryLaw):
         )
         return SplitCounts(split, in_use(rows))
 
-    def swept_sums(self, swept: PoissonSums, used: BoolArray) -> SplitCounts:
+    def swept_sums(self, swept: PoissonSums, used: BoolArray, ask: Ask) -> SplitCounts:
         """Return how a sweep has split the counts."""
         return SplitCounts(swept, used)
 

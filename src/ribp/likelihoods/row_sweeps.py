@@ -105,8 +105,8 @@ def gaussian_work(
     flips, relocations
         Which moves are made.
     """
-    laws = _Laws.of(prior, flips, relocations)
-    linear = _Linear.of(features, noise_scale**2, laws)
+    laws = Laws.of(prior, flips, relocations)
+    linear = Linear.of(features, noise_scale**2, laws)
 
     def work(
         first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Rows
@@ -125,7 +125,7 @@ def gaussian_sums(
     data: FloatArray, observed: Mask, rows: Rows, background: bool = False
 ) -> GaussianSums:
     """Return the sums of a block of rows; values of missing entries must be zero."""
-    wide = np.hstack([rows, np.ones((len(rows), 1), np.int8)]) if background else rows
+    wide = np.hstack([rows, np.ones((len(rows), 1), rows.dtype)]) if background else rows
     size, dims = wide.shape[1], data.shape[1]
     pairs, products = np.zeros((size, size)), np.zeros((size, dims))
     gaussian.add_statistics(data, wide, pairs, products)
@@ -153,9 +153,9 @@ def poisson_work(
     Arguments as in `gaussian_work`; A > 0, offset >= 0, and X holds whole numbers as floats. Whole
     rows are proposed as if the data were Gaussian with the variance of an average row.
     """
-    laws = _Laws.of(prior, flips, relocations)
+    laws = Laws.of(prior, flips, relocations)
     mean_rate = offset + laws.moments[0] * features.sum(axis=0)
-    linear = _Linear.of(features, np.maximum(mean_rate, 1e-100), laws)
+    linear = Linear.of(features, np.maximum(mean_rate, 1e-100), laws)
     loadings = np.ascontiguousarray(features.T)
     totals = features.sum(axis=1)
     nothing = np.empty((0, 0))
@@ -167,8 +167,8 @@ def poisson_work(
         products = linear.products(data, observed, offset) if some else nothing
         poisson.sweep(
             seed, number, first, products, data, observed, rows, loadings, totals, offset,
-            *laws[:3], law_of_row, laws.moves, linear.loadings, linear.diagonal, linear.guide,
-            *laws.moments,
+            np.empty(0), *laws[:3], law_of_row, laws.moves, linear.loadings, linear.diagonal,
+            linear.guide, *laws.moments,
         )  # fmt: skip
         return _split(seed, number, first, data, observed, rows, loadings, offset)
 
@@ -187,7 +187,8 @@ def _split(
 ) -> PoissonSums:
     """Return how the counts of a block split."""
     sums = _no_counts(*loadings.shape)
-    poisson.split(seed, number, first, data, observed, rows, loadings, offset, *sums[:3])
+    alike = np.empty(0)  # no exposures
+    poisson.split(seed, number, first, data, observed, rows, loadings, offset, alike, *sums[:3])
     shown = observed.sum(axis=0, dtype=np.float64) if observed.size else sums.number + len(rows)
     return sums._replace(number=shown)
 
@@ -223,7 +224,7 @@ def needs_whole_rows(tables: FloatArray) -> Mask:
     return np.asarray(has_gap(tables))
 
 
-class _Laws(NamedTuple):
+class Laws(NamedTuple):
     """The laws of rows, as kernels want them."""
 
     theta: FloatArray
@@ -236,7 +237,8 @@ class _Laws(NamedTuple):
     """About the mean and the precision of an entry of Z: any would do for whole rows."""
 
     @classmethod
-    def of(cls, prior: RowPrior, flips: bool, relocations: bool) -> _Laws:
+    def of(cls, prior: RowPrior, flips: bool = True, relocations: bool = True) -> Laws:
+        """Return them for a prior, with some of the moves."""
         theta, tables, whole, sizes = prior
         below, above = tables[:, :-1], tables[:, 1:]
         steps = np.full(below.shape, -np.inf)
@@ -251,7 +253,7 @@ class _Laws(NamedTuple):
         return cls(theta, tables, steps, np.stack(moves, axis=1), moments)
 
 
-class _Linear(NamedTuple):
+class Linear(NamedTuple):
     """Linear-Gaussian data with given variances of the columns."""
 
     per_noise: FloatArray
@@ -265,7 +267,8 @@ class _Linear(NamedTuple):
     """(A A'/s^2 + precision)^{-1}, also where that is large and singular."""
 
     @classmethod
-    def of(cls, features: FloatArray, variance: FloatArray, laws: _Laws) -> _Linear:
+    def of(cls, features: FloatArray, variance: FloatArray, laws: Laws) -> Linear:
+        """Return what whole rows need of features, given variances of the columns."""
         loadings = np.ascontiguousarray((features / np.sqrt(variance)).T)
         gram = loadings.T @ loadings
         diagonal = np.diag(gram).copy()

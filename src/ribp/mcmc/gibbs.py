@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.likelihood import Ask, LogTerms, asked_in_memory
 from ribp.likelihoods.row_sweeps import needs_whole_rows
 from ribp.mcmc import hyper, rows_collapsed, weight_moves
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
@@ -47,10 +48,7 @@ def finish_in_memory(
     def sums() -> Any:
         return model.likelihood.sums(rng, data, rows, state.parameters)
 
-    def log_terms(parameters: Any) -> float:
-        return model.likelihood.summed_log_terms(data, rows, parameters)
-
-    return finish(rng, state, model, model.tally(rows), sums, log_terms)
+    return finish(rng, state, model, model.tally(rows), sums, asked_in_memory(data, rows))
 
 
 def finish(
@@ -59,7 +57,7 @@ def finish(
     model: Model,
     tally: Tally,
     sums: Callable[[], Any],
-    log_terms: Callable[[Any], float],
+    ask: Ask,
 ) -> tuple[State, SweepInfo]:
     """Update everything but the rows, given sums over them.
 
@@ -70,8 +68,8 @@ def finish(
         What the prior needs to know of rows.
     sums
         Gives what the likelihood needs to know of them.
-    log_terms
-        Asks all rows for `Likelihood.log_terms` at new parameters, where sums do not tell them.
+    ask
+        Asks all rows, for `Likelihood.log_terms` at new parameters where sums do not tell them.
     """
     likelihood, prior = model.likelihood, model.weight_prior(state.mass, state.concentration)
     histogram = tally.histograms.sum(axis=0)
@@ -83,5 +81,5 @@ def finish(
     fresh = State(state.rows, *fresh_weights, laws, parameters, state.number + 1)
     weight = likelihood.log_weight(parameters, given)
     if not likelihood.summable:
-        weight = log_terms(parameters) + weight
+        weight = float(ask(LogTerms(likelihood, parameters))) + weight
     return fresh, SweepInfo(model.log_prior(fresh, tally) + weight, tally)

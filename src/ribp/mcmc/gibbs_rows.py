@@ -15,10 +15,17 @@ from typing import Any
 import numpy as np
 
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.likelihood import Question
 from ribp.mcmc import gibbs
-from ribp.mcmc.rows_given_features import LogTerms, Step, Sweep, Swept, rows_in_memory
+from ribp.mcmc.rows_given_features import (
+    Asking,
+    Step,
+    Sweep,
+    Swept,
+    all_rows,
+    rows_in_memory,
+)
 from ribp.model import Model, State, SweepInfo
-from ribp.recording import unpack_rows
 from ribp.rows.store import ChainRows
 
 _WHOLE_EVERY = 5  # sweeps
@@ -36,6 +43,7 @@ def update(
     rng: np.random.Generator, seed: np.uint64, state: State, model: Model, rows: ChainRows
 ) -> tuple[State, SweepInfo]:
     """Make one sweep over everything; the rows are not in the state."""
+    state = state._replace(parameters=model.likelihood.rescaled(rng, state.parameters))
     sweep = Sweep(model.likelihood, seed, state.parameters, steps(state, model))
     return finish(rng, state, model, rows.do(sweep), rows)
 
@@ -46,14 +54,13 @@ def finish(
     """Update everything but the rows, given what a sweep over them has added up."""
     likelihood, tally = model.likelihood, swept.tally
 
+    def ask(question: Question) -> Any:
+        return rows.do(Asking(question, model.n_features))
+
     def sums() -> Any:
-        return likelihood.swept_sums(swept.sums, tally.sizes > 0)
+        return likelihood.swept_sums(swept.sums, tally.sizes > 0, ask)
 
-    def log_terms(parameters: Any) -> float:
-        total: float = rows.do(LogTerms(likelihood, parameters))
-        return total
-
-    return gibbs.finish(rng, state, model, tally, sums, log_terms)
+    return gibbs.finish(rng, state, model, tally, sums, ask)
 
 
 def update_in_memory(
@@ -62,4 +69,4 @@ def update_in_memory(
     """Make one sweep over everything; the state has its rows."""
     table = rows_in_memory(data, model.counts.law_of_row, state.rows)
     state, info = update(rng, seed, state, model, table)
-    return state._replace(rows=unpack_rows(table.packed(), model.n_features)), info
+    return state._replace(rows=all_rows(table)), info

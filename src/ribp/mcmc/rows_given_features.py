@@ -2,7 +2,7 @@
 
 Given features and weights rows are independent. `Sweep` updates every row by the moves of its
 likelihood (`Likelihood.row_work`) and adds up what features and weights need to know of rows;
-`LogTerms` adds up what no such sums can tell.
+`Asking` adds up what a question makes of them, for all that no such sums can tell.
 """
 
 from __future__ import annotations
@@ -11,22 +11,40 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ribp.blocks import BLOCK, Nodes, Tree, blocks, in_order
 from ribp.checks import IntArray
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.first_rows import first_rows
-from ribp.likelihoods.likelihood import Likelihood
+from ribp.likelihoods.likelihood import Likelihood, Question
 from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.model import Tally
 from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import LocalRows, in_memory
-from ribp.rows.store import Layout, Order, RowGroup, Work
+from ribp.rows.store import ChainRows, Layout, Order, RowGroup, Work
 
 
-def layout(n_features: int) -> Layout:
-    """Return the table of what rows have: Z."""
-    return Layout(-(-n_features // 8), "uint8", n_features)
+def layout(n_features: int, entries: str = "binary") -> Layout:
+    """Return the table of what rows have: Z, or entries with their sizes."""
+    if entries == "binary":
+        return Layout(-(-n_features // 8), "uint8", n_features)
+    return Layout(n_features, "float64", n_features)
+
+
+def read_rows(table: NDArray[Any], n_features: int) -> Any:
+    """Return some rows of a table, shape (rows, features): a copy."""
+    return unpack_rows(table, n_features) if table.dtype == np.uint8 else np.array(table)
+
+
+def write_rows(group: RowGroup, rows: Any) -> None:
+    """Replace the rows of a group."""
+    packed = pack_rows(rows != 0)
+    if rows.dtype == np.int8:
+        group.write(packed)
+    else:
+        group.write(rows)
+        group.write_z(packed)
 
 
 class Step(NamedTuple):
@@ -68,9 +86,10 @@ class Sweep(Order):
         def work(group: RowGroup, n_threads: int) -> Nodes:
             data, law_of_row = group.data(), group.law_of_row
             if self.fresh:
-                rows = first_rows(data, self.parameters, prior, law_of_row)
+                rows = first_rows(self.likelihood, data, self.parameters, prior, law_of_row)
+                rows = rows if self.likelihood.entries == "binary" else rows.astype(np.float64)
             else:
-                rows = unpack_rows(group.table(), prior.log_odds.size)
+                rows = read_rows(group.table(), prior.log_odds.size)
             at = blocks(0, len(rows))
             pieces = [(group.first + b.start, *data.rows(b), law_of_row[b], rows[b]) for b in at]
             for move in moves:
@@ -79,7 +98,7 @@ class Sweep(Order):
                     in_order(move, n_threads, *zip(*pieces, strict=True))
                 ):
                     tree.add(0, group.first // BLOCK + number, sums)
-            group.write(pack_rows(rows))
+            write_rows(group, rows)
             tally = Tally.of(rows, law_of_row, len(prior.tables))
             return [
                 (level, index, Swept(tally if at == 0 else tally.zero(), sums))
@@ -90,11 +109,11 @@ class Sweep(Order):
 
 
 @dataclass(frozen=True, eq=False)
-class LogTerms(Order):
-    """The order to add up `Likelihood.log_terms`."""
+class Asking(Order):
+    """The order to add up what a question makes of blocks of data and rows."""
 
-    likelihood: Likelihood[Any]
-    parameters: Any
+    question: Question
+    n_features: int
 
     @property
     def changes(self) -> bool:
@@ -105,10 +124,10 @@ class LogTerms(Order):
         """Return what is done to a group of rows."""
 
         def work(group: RowGroup, n_threads: int) -> Nodes:
-            data, rows = group.data(), unpack_rows(group.table(), len(self.parameters.features))
+            data, rows = group.data(), read_rows(group.table(), self.n_features)
 
-            def block(at: slice) -> float:
-                return self.likelihood.log_terms(data.rows(at), rows[at], self.parameters)
+            def block(at: slice) -> Any:
+                return self.question(data.rows(at), rows[at])
 
             return Tree.of_blocks(group.first, group.first + len(rows), block, n_threads).nodes
 
@@ -119,11 +138,19 @@ def sweep_rows(sweep: Sweep, data: Data, law_of_row: IntArray, rows: Rows) -> tu
     """Return new rows of data in memory, and what they add up to."""
     table = rows_in_memory(data, law_of_row, rows)
     swept: Swept = table.do(sweep)
-    return unpack_rows(table.packed(), rows.shape[1]), swept
+    return all_rows(table), swept
 
 
 def rows_in_memory(data: Data, law_of_row: IntArray, rows: Rows) -> LocalRows:
     """Return a table of rows in memory."""
-    table = in_memory(data).rows(layout(rows.shape[1]), law_of_row)
-    table.load(pack_rows(rows))
+    binary = rows.dtype == np.int8
+    shape = layout(rows.shape[1], "binary" if binary else "sizes")
+    table = in_memory(data).rows(shape, law_of_row)
+    table.load(pack_rows(rows) if binary else rows)
     return table
+
+
+def all_rows(table: ChainRows) -> Any:
+    """Return what all rows have, shape (rows, features)."""
+    n_features = table.layout.n_features
+    return np.concatenate([read_rows(part, n_features) for part in table.parts()])

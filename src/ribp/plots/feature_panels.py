@@ -21,8 +21,9 @@ from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.plots.labels import dim_names, percent, plain
 from ribp.plots.layout import AnyFigure, AxesArray, check_result, empty_panel, panels, whole_numbers
-from ribp.plots.reading import SPREAD, Spread, component, places, row_probs
+from ribp.plots.reading import SPREAD, component, places
 from ribp.plots.style import BAND, BLUE, GREY, ORANGE, SEQUENTIAL, SIGNED, ink, styled
+from ribp.posterior.feature_spread import Spread
 from ribp.results import Result
 
 _BARS = 8  # in a panel
@@ -79,11 +80,12 @@ def features(
 
 
 def _titles(axes: AxesArray, result: Result, shown: IntArray, between: str) -> None:
-    shares = row_probs(result, shown).mean(axis=0)
+    shares = result.row_probs()[:, : shown.size].mean(axis=0)
     known = len(result.model.likelihood.known)
     for number, (ax, share) in enumerate(zip(axes, shares, strict=False)):
-        kind = "known feature" if number < known else "feature"
-        ax.set_title(f"{kind} {number}{between}{percent(share)} of rows")
+        kind = "known " if number < known else ""
+        name = plain(result.feature_names[number])
+        ax.set_title(f"{kind}{name}{between}{percent(share)} of rows")
 
 
 def _lines(figure: AnyFigure | None, spreads: list[Spread], x: FloatArray, label: str) -> AxesArray:

@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from ribp.checks import FloatArray
 from ribp.plots.labels import chain_names
 from ribp.plots.layout import AnyFigure, AxesArray, check_result, empty_panel, panels
-from ribp.plots.reading import Spread, rank_shares
+from ribp.plots.reading import rank_shares
 from ribp.plots.style import BAND, GREY, line, styled
 from ribp.plots.trace_lines import QUANTITIES, r_hat_text
 from ribp.posterior.diagnostics import quantities
+from ribp.posterior.feature_spread import Spread
 from ribp.results import Result
 
 _CAPTION = "rank among all draws, lowest to highest (band: 99% of steps, if draws are independent)"

@@ -1,9 +1,7 @@
 """What pictures show of a result, as arrays: means, quantiles and counts over stored draws.
 
-Features are those of the main mode in the order of `Result.alignment`; a *place* is a position in
-that order. The features shown are those that some row has in at least half of the draws, and those
-that were known, numbered as in `components_`. Means and quantiles of a feature are over the draws
-in which some row has it. `LOW` and `HIGH` are the quantiles of every spread.
+Which features are shown, and what a spread is, `ribp.posterior.feature_spread` says. Means and
+quantiles of a feature are over the draws in which some row has it.
 """
 
 from __future__ import annotations
@@ -18,22 +16,13 @@ from scipy.stats import hypergeom
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
+from ribp.posterior.feature_spread import Spread, rare_places, spread, values_of
 from ribp.posterior.stored_draws import array, stored_draws
 from ribp.results import Result
 
-LOW, HIGH = 0.05, 0.95
 SPREAD = "5% to 95% of draws"
-_IN_USE = 0.5
 _MOST_LAWS = 4
 _INDEPENDENT = 0.99  # of bars lie in the band, if draws are independent
-
-
-class Spread(NamedTuple):
-    """Mean and quantiles over draws, all of one shape."""
-
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 class CountShares(NamedTuple):
@@ -53,48 +42,22 @@ class CountShares(NamedTuple):
 
 def places(result: Result) -> IntArray:
     """Return the places of the features shown."""
-    share = result.alignment.in_use.mean(axis=0)
-    share[: len(result.model.likelihood.known)] = 1.0
-    return np.flatnonzero(share >= _IN_USE)
+    return result.shown_places
 
 
 def rarely_used(result: Result) -> IntArray:
     """Return the places of features that some draws use, but less than half of them."""
-    used = np.flatnonzero(result.alignment.in_use.any(axis=0))
-    return np.setdiff1d(used, places(result))
-
-
-def row_probs(result: Result, at: IntArray) -> FloatArray:
-    """Return P(row has the feature) of features at some places, shape (rows, features)."""
-    activity = result.alignment.activity
-    if activity.shape[1] < result.settings["n_rows"]:  # of many rows it has some only
-        return result.draws().row_probs()[:, at]
-    return np.asarray(activity[:, :, at].mean(axis=0))
+    return rare_places(result.alignment, places(result))
 
 
 def component(result: Result, place: int) -> Spread:
     """Return mean and spread of the component of a feature, shape (dims,) each."""
-    return _spread(_of_feature(result, "components", place))
+    return spread(values_of(result.tree, result.alignment, "components", place))
 
 
 def weight(result: Result, place: int) -> Spread:
     """Return mean and spread of the weight of a feature, a probability."""
-    return _spread(expit(_of_feature(result, "log_odds", place)))
-
-
-def _of_feature(result: Result, name: str, place: int) -> FloatArray:
-    """Return a variable of one feature in the draws that use it (in all, if none does)."""
-    alignment = result.alignment
-    chains = np.array(alignment.chains)[:, None]
-    at = chains, np.arange(alignment.order.shape[1]), alignment.order[:, :, place]
-    used = array(result.tree, "features", "active")[at]
-    values = array(result.tree, "features", name)[at]
-    return np.asarray(values[used] if used.any() else values.reshape(-1, *values.shape[2:]))
-
-
-def _spread(draws: FloatArray) -> Spread:
-    low, high = np.quantile(draws, [LOW, HIGH], axis=0)
-    return Spread(draws.mean(axis=0), low, high)
+    return spread(expit(values_of(result.tree, result.alignment, "log_odds", place)))
 
 
 # Rows
@@ -113,7 +76,7 @@ def selection(result: Result, rows: ArrayLike | None) -> Selection:
     """Return some rows (all if None), sorted by their features for a picture."""
     n_rows = result.settings["n_rows"]
     at = np.arange(n_rows) if rows is None else checked_rows(rows, n_rows)
-    probs = row_probs(result, places(result))[at]
+    probs = result.row_probs()[at]
     order = _row_order(probs)
     return Selection(at[order], probs[order])
 
@@ -161,7 +124,7 @@ def count_shares(result: Result) -> list[CountShares]:
         CountShares(
             laws[at] if laws else "",
             int(sizes[at]),
-            _spread(shares[:, at]),
+            spread(shares[:, at]),
             expected[at] if laws else None,
         )
         for at in range(shares.shape[1])

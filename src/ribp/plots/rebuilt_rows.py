@@ -15,7 +15,7 @@ from ribp.likelihoods.data import Data
 from ribp.plots.feature_panels import DOTS, checked_axis, checked_shape, colours, draw_image
 from ribp.plots.labels import plain, row_names
 from ribp.plots.layout import AnyFigure, AxesArray, check_kind, check_result, panels
-from ribp.plots.reading import checked_rows, places, row_probs
+from ribp.plots.reading import checked_rows
 from ribp.plots.style import BLUE, GREY, styled
 from ribp.results import Result
 
@@ -68,11 +68,12 @@ def rebuilt(
 
 def _titles(result: Result, rows: IntArray) -> list[str]:
     """Return the name of each row and the features that it has."""
-    names, probs = row_names(result), row_probs(result, places(result))[rows]
-    titles = []
+    names, probs = row_names(result), result.row_probs()[rows]
+    titles, short_names = [], result.short_feature_names
     for n, p in zip(rows.tolist(), probs, strict=True):
         has = np.flatnonzero(p > 0.5)
-        listed = ", ".join(map(str, has[:_NAMED])) + (", …" if has.size > _NAMED else "")
+        called = [plain(short_names[i], 12) for i in has[:_NAMED]]
+        listed = ", ".join(called) + (", …" if has.size > _NAMED else "")
         titles.append(f"{plain(names[n], 18) if names else f'row {n}'}: {listed or 'no feature'}")
     return titles
 

@@ -23,6 +23,7 @@ QUANTITIES = {
     "mass": "mass",
     "concentration": "concentration",
     "feature_scale": "feature scale",
+    "strength_scale": "spread of strengths",
     "log_noise_scale": "log noise scale, mean",
 }
 """Names of `Result.diagnostics` in words."""

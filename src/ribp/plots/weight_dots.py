@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from ribp import checks
 from ribp.plots.layout import check_result, empty_panel, one_panel, whole_numbers
-from ribp.plots.reading import SPREAD, places, row_probs, weight
+from ribp.plots.reading import SPREAD, places, weight
 from ribp.plots.style import BLUE, ORANGE, styled
 from ribp.results import Result
 
@@ -34,7 +34,7 @@ def weights(result: Result, *, most: int = 100, ax: Axes | None = None) -> Axes:
     spreads = np.array([weight(result, place) for place in shown.tolist()])
     mean, low, high = spreads.T
     number = np.arange(shown.size)
-    share = row_probs(result, shown).mean(axis=0)
+    share = result.row_probs()[:, : shown.size].mean(axis=0)
     ax.vlines(number, low, high, color=BLUE, lw=2.5, alpha=0.5, label=SPREAD)
     ax.plot(number, mean, "o", ms=4, color=BLUE, label="weight, mean")
     ax.plot(number, share, "D", ms=4, mfc="none", mec=ORANGE, label="share of rows")

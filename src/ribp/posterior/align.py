@@ -6,8 +6,9 @@ overlap (the Jaccard index where p is 0 or 1),
 
     sum_n min(z_n, p_n) / sum_n max(z_n, p_n) = z.p / (|z| + |p| - z.p),
 
-so one product Z'P a draw weighs all pairs, and the Hungarian method maximises the sum over pairs
-that are matched. Ties, and features that no row has, are decided by the distance of components.
+and the Hungarian method maximises the sum over pairs that are matched. Ties are decided by the
+distance of components. Features that no row has are nothing to be told apart: they take the places
+that are left.
 
 First pass: the reference begins as the draw of the highest log joint, in the chain of the highest
 mean log joint, and takes in every draw that was matched, so that a feature which that one draw
@@ -25,10 +26,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray, IntArray
+from ribp.kernels import overlap as kernel
 from ribp.likelihoods.data import BoolArray, Rows, in_use
 from ribp.posterior.stored_draws import StoredDraws
 
 _TIE = 1e-6  # what the distance of components can add to an overlap
+_AT_ONCE = 16  # draws that are unpacked
 _SAME = 0.5  # overlap from which on two features are the same
 
 
@@ -60,27 +63,38 @@ def align(stored: StoredDraws, chains: Sequence[int] | None = None) -> Alignment
         Which chains; all of them if None.
     """
     stored = stored.sampled()
-    n_chains, n_draws, n_rows, features = stored.shape
+    n_chains, n_draws = stored.shape[:2]
     chains = tuple(range(n_chains) if chains is None else chains)
-    reference = _Reference(*_best_draw(stored, chains))
-    order = np.empty((len(chains), n_draws, features), np.int64)
-    for at, rows, components in _walk(stored, chains):
-        order[at] = match(
-            rows, components, reference.activity, reference.components, stored.n_known
-        )
-        reference.add(rows[:, order[at]], components[order[at]])
-    activity, components = reference.activity, reference.components
-    sizes = np.zeros((len(chains), n_rows, features), np.int64)
-    uses = np.zeros((len(chains), features), np.int64)
-    for at, rows, own in _walk(stored, chains):
-        order[at] = match(rows, own, activity, components, stored.n_known)
-        sizes[at[0]] += rows[:, order[at]]
-        uses[at[0]] += stored.active[chains[at[0]], at[1]][order[at]]
+    order, sizes, uses = _matched(stored, chains)
     places = _by_popularity(stored, chains, order, sizes)
     order, sizes, uses = order[:, :, places], sizes[:, :, places], uses[:, places]
     typical = 2 * sizes.sum(axis=0) >= np.maximum(uses.sum(axis=0), 1)
     stability = _stability(stored, chains, order, typical)
     return Alignment(chains, order, sizes / n_draws, uses / n_draws, stability)
+
+
+def mean_activity(stored: StoredDraws, chain: int) -> FloatArray:
+    """Return the share of draws of one chain in which a row has each feature, in any order."""
+    _, sizes, _ = _matched(stored.sampled(), (chain,))
+    return np.asarray(sizes[0] / stored.shape[1])
+
+
+def _matched(stored: StoredDraws, chains: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the order of each draw; in how many draws a row has each place; and any row."""
+    _, n_draws, n_rows, features = stored.shape
+    reference = _Reference(*_best_draw(stored, chains))
+    for _, rows, components, used in _walk(stored, chains):
+        order = match(rows, components, reference.activity, reference.components, stored.n_known)
+        reference.add(rows[:, order], components[order], used[order])
+    activity, places = reference.activity, reference.components
+    orders = np.empty((len(chains), n_draws, features), np.int64)
+    sizes = np.zeros((len(chains), n_rows, features), np.int64)
+    uses = np.zeros((len(chains), features), np.int64)
+    for at, rows, components, used in _walk(stored, chains):
+        orders[at] = order = match(rows, components, activity, places, stored.n_known)
+        sizes[at[0]] += rows[:, order]
+        uses[at[0]] += used[order]
+    return orders, sizes, uses
 
 
 def match(
@@ -105,26 +119,17 @@ def match(
     n_known
         So many features, the first ones, have names: they keep their places.
     """
-    z = rows.astype(np.float64)
-    both = activity.T @ z
-    either = activity.sum(axis=0)[:, None] + z.sum(axis=0) - both
-    overlap = both / np.where(either > 0.0, either, 1.0)
-    named = np.arange(n_known)
-    overlap[named, named] += 10.0
-    _, order = linear_sum_assignment(
-        overlap + _TIE * _closeness(reference, components), maximize=True
-    )
-    return np.asarray(order, dtype=np.int64)
-
-
-def _closeness(reference: FloatArray, components: FloatArray) -> FloatArray:
-    """Return 1/(1 + d^2), d a distance in units of the reference; 0 where there is nothing."""
-    size = float(np.nansum(reference**2)) / max(len(reference), 1) or 1.0
-    products = reference @ components.T
-    distance = (reference**2).sum(axis=1)[:, None] + (components**2).sum(axis=1) - 2.0 * products
-    close = 1.0 / (1.0 + np.maximum(distance, 0.0) / size)
-    close[np.isnan(close)] = 0.0
-    return np.asarray(close)
+    fits = np.empty((rows.shape[1], activity.shape[1]))
+    sizes = kernel.fill_overlaps(rows, activity, fits)
+    sizes[:n_known] = 1
+    used, named = np.flatnonzero(sizes), np.arange(n_known)
+    fits = fits[used]
+    kernel.add_closeness(components[used], reference, _TIE, fits)
+    fits[named, named] += 10.0
+    order = np.full(activity.shape[1], -1)
+    order[linear_sum_assignment(fits, maximize=True)[1]] = used
+    order[order < 0] = np.flatnonzero(sizes == 0)
+    return order
 
 
 class _Reference:
@@ -135,37 +140,32 @@ class _Reference:
         self.number = 1
         self.uses: FloatArray = in_use(rows).astype(np.float64)
         self.sums: FloatArray = np.where(self.uses[:, None] > 0, components, 0.0)
-        self.at_first = components
+        self.components = components.copy()
 
-    def add(self, rows: Rows, components: FloatArray) -> None:
+    def add(self, rows: Rows, components: FloatArray, used: BoolArray) -> None:
         """Take in a draw, its features in the order of the places."""
-        used = in_use(rows)
         self.sizes += rows
         self.number += 1
         self.uses += used
         self.sums[used] += components[used]
+        self.components[used] = self.sums[used] / self.uses[used, None]
 
     @property
     def activity(self) -> FloatArray:
         return self.sizes / self.number
 
-    @property
-    def components(self) -> FloatArray:
-        uses = self.uses[:, None]
-        return np.where(uses > 0, self.sums / np.maximum(uses, 1.0), self.at_first)
-
 
 def _walk(
     stored: StoredDraws, chains: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, int], Rows, FloatArray]]:
-    """Yield place, rows and components of each draw."""
+) -> Iterator[tuple[tuple[int, int], Rows, FloatArray, BoolArray]]:
+    """Yield place, rows, components, and which features are in use, of each draw."""
     for at, chain in enumerate(chains):
-        for draw in range(stored.shape[1]):
-            yield (
-                (at, draw),
-                stored.unpacked(chain, draw),
-                stored.components[chain, draw] / stored.units,
-            )
+        for first in range(0, stored.shape[1], _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            components = stored.components[chain, some] / stored.units
+            for draw, rows in enumerate(stored.unpacked(chain, some)):
+                used = stored.active[chain, first + draw]
+                yield (at, first + draw), rows, components[draw], used
 
 
 def _best_draw(stored: StoredDraws, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
@@ -193,9 +193,9 @@ def _stability(
     stored: StoredDraws, chains: tuple[int, ...], order: IntArray, typical: BoolArray
 ) -> FloatArray:
     """Return the share of each chain's draws in which a feature has its typical rows."""
-    same = np.zeros((len(chains), order.shape[2]))
-    for at, rows, _ in _walk(stored, chains):
-        on = rows[:, order[at]].astype(bool)
-        either = (on | typical).sum(axis=0)
-        same[at[0]] += (on & typical).sum(axis=0) > _SAME * np.maximum(either, 1)
+    places, typical_rows = np.arange(order.shape[2]), np.ascontiguousarray(typical, np.float64)
+    same, fits = np.zeros((len(chains), places.size)), np.empty((places.size, places.size))
+    for at, rows, _, _ in _walk(stored, chains):
+        kernel.fill_overlaps(rows, typical_rows, fits)
+        same[at[0]] += fits[order[at], places] > _SAME
     return np.asarray(same / order.shape[1])

@@ -120,7 +120,7 @@ def quantities(tree: xr.DataTree) -> Iterator[tuple[str, FloatArray]]:
     """Yield names and draws of single numbers that can be compared, shape (chains, draws)."""
     yield "active_features", array(tree, "posterior", "active_features").astype(np.float64)
     yield "log_joint", array(tree, "posterior", "log_joint")
-    for name in ("mass", "concentration", "feature_scale"):
+    for name in ("mass", "concentration", "feature_scale", "strength_scale"):
         draws = array(tree, "posterior", name)
         if draws.size and np.ptp(draws) > 0.0:
             yield name, draws

@@ -20,7 +20,7 @@ from ribp.likelihoods import Likelihood
 from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.align import Alignment
 from ribp.posterior.stored_draws import array, stored_draws
-from ribp.recording import pack_rows, unpack_rows
+from ribp.recording import pack_rows, pack_sizes, unpack_rows, unpack_sizes
 
 _PART = 2**14  # rows
 
@@ -40,10 +40,17 @@ class Draws(NamedTuple):
     """The chain each draw came from."""
     draw: IntArray
     """The number of each draw in its chain."""
+    sizes: NDArray[np.float32] | None = None
+    """Of entries, packed, shape (draws, rows, most ones); None if they are binary."""
 
     def unpacked(self, at: int) -> Rows:
         """Return the rows of one draw, shape (rows, features)."""
         return unpack_rows(self.rows[at], self.log_odds.shape[1])
+
+    def entries(self, at: int) -> Any:
+        """Return the same with the sizes of entries, if they have any."""
+        rows = self.unpacked(at)
+        return rows if self.sizes is None else unpack_sizes(rows, self.sizes[at])
 
     def row_probs(self) -> FloatArray:
         """Return the share of draws in which each row has each feature, (rows, features)."""
@@ -138,10 +145,16 @@ def aligned_draws(
     log_odds = stored.log_odds[chain[:, None], at_draw[:, None], order]
     at = np.arange(stored.shape[2]) if rows is None else rows
     packed = np.empty((chain.size, at.size, stored.rows.shape[3]), np.uint8)
+    stored_sizes, sizes = array(tree, "features", "sizes"), None
+    if stored_sizes.size:
+        sizes = np.zeros((chain.size, at.size, stored_sizes.shape[3]), np.float32)
     for place, (c, d) in enumerate(zip(chain.tolist(), at_draw.tolist(), strict=True)):
         for part in _parts(at.size):
             z = unpack_rows(stored.rows[c, d, at[part]], stored.shape[3])
             packed[place, part] = pack_rows(z[:, order[place]])
+            if sizes is not None:
+                own = pack_sizes(unpack_sizes(z, stored_sizes[c, d, at[part]])[:, order[place]])
+                sizes[place, part, : own.shape[1]] = own
     draw = stored.numbers[at_draw]
     return Draws(
         _parameters(tree, likelihood, np.nan_to_num(features), chain, at_draw, draw),
@@ -150,6 +163,7 @@ def aligned_draws(
         packed,
         chain,
         draw,
+        sizes,
     )
 
 

@@ -2,7 +2,8 @@
 
 A learned law of the fit is its posterior; another one is what it says (its
 prior mean, if it is to be learned). Without any the rows have the law of the fit; where rows of the
-fit had different laws, the average over its rows, and a warning says so.
+fit had different laws, the average over its rows, and a warning says so. A row whose count is
+missing among others that are known has the learned law of the fit, or that average.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from ribp.checks import FloatArray, IntArray
-from ribp.counts import CountLaw, RowCounts, as_row_counts
+from ribp.counts import CountLaw, Learned, RowCounts, as_row_counts, fill, mixture
 from ribp.counts.tables import mean_log_probs
 from ribp.errors import FitWarning, InputError
 from ribp.posterior.draws import Draws
@@ -48,9 +49,21 @@ def laws_of_rows(
         return draws.count_log_probs, same
     if counts is None:
         return _average(fitted, draws), same
+    if not isinstance(counts, CountLaw | RowCounts | str):
+        counts = fill(counts, law_of_missing(fitted))
     asked = as_row_counts(counts, n_rows)
     tables = [_table(law, fitted, draws) for law in asked.laws]
     return np.stack(tables, axis=1) if tables else draws.count_log_probs[:, :0], asked.law_of_row
+
+
+def law_of_missing(fitted: RowCounts) -> CountLaw:
+    """Return the law of a new row whose count is missing: what the fit has learned of others."""
+    learned = [at for at, law in enumerate(fitted.laws) if isinstance(law, Learned)]
+    sizes = np.bincount(fitted.law_of_row, minlength=len(fitted.laws))
+    if learned:
+        return fitted.laws[max(learned, key=lambda at: int(sizes[at]))]
+    shares = zip((sizes / len(fitted)).tolist(), fitted.laws, strict=True)
+    return fitted.laws[0] if len(fitted.laws) == 1 else mixture(list(shares))
 
 
 def _average(fitted: RowCounts, draws: Draws) -> FloatArray:

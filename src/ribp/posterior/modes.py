@@ -23,7 +23,7 @@ import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray
-from ribp.posterior.align import align
+from ribp.posterior.align import mean_activity
 from ribp.posterior.stored_draws import StoredDraws, array, stored_draws
 
 SAME_MODE = 0.93
@@ -82,7 +82,7 @@ def _halves(stored: StoredDraws) -> list[list[FloatArray]]:
     chains, draws, _, _ = stored.shape
     size = max(draws // 2, 1)
     parts = [stored.cut(slice(0, size)), stored.cut(slice(draws - size, draws))]
-    return [[align(part, [chain]).activity[0] for part in parts] for chain in range(chains)]
+    return [[mean_activity(part, chain) for part in parts] for chain in range(chains)]
 
 
 def _relative_agreement(first: list[FloatArray], second: list[FloatArray]) -> float:

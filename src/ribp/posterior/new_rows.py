@@ -15,6 +15,7 @@ of the fit had are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import Any, NamedTuple
@@ -40,6 +41,23 @@ class NewRows(NamedTuple):
     """P(z_ni = 1 | x_n), shape (rows, features)."""
     by_draw: FloatArray
     """log p_s(x_n), shape (draws, rows)."""
+    sizes: FloatArray
+    """E[z_ni s_ni | x_n] if entries have sizes, `probs` if they are binary; (rows, features)."""
+
+
+def joined(parts: Sequence[NewRows]) -> NewRows:
+    """Return rows that were weighed in parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    each = zip(*parts, strict=True)
+    density, error, probs, by_draw, sizes = (list(one) for one in each)
+    return NewRows(
+        np.concatenate(density),
+        np.concatenate(error),
+        np.concatenate(probs),
+        np.concatenate(by_draw, axis=1),
+        np.concatenate(sizes),
+    )
 
 
 def weigh_rows(
@@ -83,14 +101,16 @@ def weigh_rows(
     log_density = reduce(np.logaddexp, by_draw)  # NumPy's sums depend on the number of rows
     weights = np.exp(by_draw - np.where(np.isfinite(log_density), log_density, 0.0))
     errors = np.array([one.standard_error for one in by_draws])
-    probs = np.zeros((len(law_of_row), draws.log_odds.shape[1]))
+    probs, sizes = (np.zeros((len(law_of_row), draws.log_odds.shape[1])) for _ in range(2))
     for one, weight in zip(by_draws, weights, strict=True):
         probs += np.where(weight[:, None] > 0, weight[:, None] * one.probs, 0.0)
+        sizes += np.where(weight[:, None] > 0, weight[:, None] * one.sizes, 0.0)
     return NewRows(
         log_density - np.log(len(by_draws)) - volume,
         np.sqrt(reduce(np.add, np.square(weights * errors))),
         np.clip(probs, 0.0, 1.0),  # weights add up to one but for rounding
         by_draw - volume,
+        sizes,
     )
 
 
@@ -109,9 +129,9 @@ def _given_draw(
     one = row_posterior(
         data, likelihood, parameters, prior, law_of_row, seed=np.uint64(s), **options
     )
-    probs = np.zeros((len(law_of_row), exists.size))
-    probs[:, exists] = one.probs
-    return one._replace(probs=probs)
+    probs, sizes = (np.zeros((len(law_of_row), exists.size)) for _ in range(2))
+    probs[:, exists], sizes[:, exists] = one.probs, one.sizes
+    return one._replace(probs=probs, sizes=sizes)
 
 
 def existing_features(

@@ -63,7 +63,7 @@ def posterior_predictive(
     shape = (at.size, draws.rows.shape[1], draws.parameters[0].features.shape[1])
     data = np.empty(shape)
     for into, s in zip(data, at.tolist(), strict=True):
-        into[:] = likelihood.draw_data(rng, draws.unpacked(s), draws.parameters[s])
+        into[:] = likelihood.draw_data(rng, draws.entries(s), draws.parameters[s])
     return data
 
 
@@ -96,7 +96,8 @@ def new_rows(
     for s in np.unique(source).tolist():
         at = np.flatnonzero(source == s)
         rows[at] = _fresh(rng, draws, s, laws[at])
-        data[at] = likelihood.draw_data(rng, rows[at], draws.parameters[s])
+        sized = likelihood.draw_sizes(rng, rows[at], draws.parameters[s])
+        data[at] = likelihood.draw_data(rng, sized, draws.parameters[s])
     return rows, data
 
 
@@ -121,7 +122,7 @@ def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[Float
     """
     mean, squares, variance = (np.zeros(data.values.shape) for _ in range(3))
     for at, parameters in enumerate(draws.parameters):
-        means = likelihood.means(draws.unpacked(at), parameters)
+        means = likelihood.means(draws.entries(at), parameters)
         step = means - mean
         mean += step / (at + 1)
         squares += step * (means - mean)
@@ -135,7 +136,7 @@ def fitted(draws: Draws, rows: IntArray) -> FloatArray:
     """Return mean_s M_s of some rows, what their features make, shape (rows, dims)."""
     total = np.zeros((rows.size, draws.parameters[0].features.shape[1]))
     for at, parameters in enumerate(draws.parameters):
-        z = draws.unpacked(at)[rows].astype(np.float64)
+        z = draws.entries(at)[rows].astype(np.float64)
         total += z @ parameters.features + parameters.background
     return total / len(draws.parameters)
 
@@ -160,7 +161,7 @@ def held_out_entries(
     """
     total = np.full(np.count_nonzero(mask), -np.inf)
     for at, parameters in enumerate(draws.parameters):
-        means = likelihood.means(draws.unpacked(at), parameters)
+        means = likelihood.means(draws.entries(at), parameters)
         density = likelihood.log_density(np.where(mask, values, 0.0), means, parameters)
         np.logaddexp(total, density[mask], out=total)
     return np.asarray(total - math.log(len(draws.rows)))

@@ -114,7 +114,8 @@ def checks(
     of_draws = []
     for s, parameters in enumerate(draws.parameters):
         e = residuals(rng, draws, s, likelihood, at)
-        loadings = likelihood.loadings(likelihood.on_columns(parameters, at.columns))
+        law, of_columns = likelihood.on_columns(parameters, at.columns)
+        loadings = law.loadings(of_columns)
         of_draws.append(_check(e, draws.unpacked(s), loadings, at, noise))
     p_values, sizes = (
         {
@@ -228,7 +229,8 @@ def _rows(e: FloatArray, observed: BoolArray, count: IntArray) -> tuple[_CheckOf
     if entries.size < 2:
         return _NOTHING, _NOTHING
     above = np.maximum(chdtrc(entries, squares), _LEAST)
-    scores = np.where(above < 0.5, -ndtri(above), ndtri(chdtr(entries, squares)))
+    below = np.maximum(chdtr(entries, squares), _LEAST)  # nothing may be left over of a row
+    scores = np.where(above < 0.5, -ndtri(above), ndtri(below))
     at = int(above.argmin())
     typical = float(chdtri(entries[at], 1.0 / above.size))  # of the largest of so many rows
     largest = _CheckOfDraw(min(1.0, float(above[at]) * above.size), float(squares[at]) / typical)

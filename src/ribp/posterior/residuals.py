@@ -45,6 +45,6 @@ def residuals(
     rng: np.random.Generator, draws: Draws, s: int, likelihood: Likelihood[Any], at: CheckedColumns
 ) -> FloatArray:
     """Return e of draw s, shape (rows, columns); zero where missing."""
-    parameters = likelihood.on_columns(draws.parameters[s], at.columns)
-    means = likelihood.means(draws.unpacked(s), parameters)
-    return np.where(at.observed, likelihood.residuals(rng, at.values, means, parameters), 0.0)
+    law, parameters = likelihood.on_columns(draws.parameters[s], at.columns)
+    means = law.means(draws.entries(s), parameters)
+    return np.where(at.observed, law.residuals(rng, at.values, means, parameters), 0.0)

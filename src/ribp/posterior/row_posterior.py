@@ -47,6 +47,8 @@ class RowPosterior(NamedTuple):
     """P(z_ni = 1 | x_n), shape (rows, features)."""
     sample: Rows
     """A draw of each z_n given x_n, shape (rows, features)."""
+    sizes: FloatArray
+    """E[z_ni s_ni | x_n] if entries have sizes, `probs` if they are binary; (rows, features)."""
 
 
 def row_posterior(
@@ -90,11 +92,16 @@ def row_posterior(
         arguments = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
         part = _empty(at.size, prior.log_odds.size)
         if _possible_rows(table) <= max_enumerated:
-            rows.enumerate(seeds[at], *arguments, part.log_density, part.probs, part.sample)
+            more = (part.standard_error, part.sizes) if rows.sized else ()
+            rows.enumerate(seeds[at], *arguments, part.log_density, part.probs, part.sample, *more)
         else:
-            rows.anneal(seeds[at], n_particles, n_steps, *arguments, *part)
-        out.log_density[at], out.standard_error[at] = part.log_density, part.standard_error
-        out.probs[at], out.sample[at] = part.probs, part.sample
+            rows.anneal(
+                seeds[at], n_particles, n_steps, *arguments, *part[: 5 if rows.sized else 4]
+            )
+        part = part if rows.sized else part._replace(sizes=part.probs)
+        pairs: Any = zip(out, part, strict=True)
+        for filled, those in pairs:
+            filled[at] = those
     return out._replace(log_density=out.log_density + rows.constants)
 
 
@@ -117,4 +124,5 @@ def _possible_rows(table: FloatArray) -> int:
 def _empty(rows: int, features: int) -> RowPosterior:
     """Return an answer to be filled, exact so far."""
     sample = np.zeros((rows, features), np.int8)
-    return RowPosterior(np.zeros(rows), np.zeros(rows), np.zeros((rows, features)), sample)
+    probs, sizes = np.zeros((rows, features)), np.zeros((rows, features))
+    return RowPosterior(np.zeros(rows), np.zeros(rows), probs, sample, sizes)

@@ -48,8 +48,8 @@ class StoredDraws(NamedTuple):
         chains, draws, features = self.log_odds.shape
         return chains, draws, self.rows.shape[2], features
 
-    def unpacked(self, chain: int, draw: int) -> Rows:
-        """Return the rows of one draw, shape (rows, features)."""
+    def unpacked(self, chain: int, draw: int | slice) -> Rows:
+        """Return the rows of one draw, shape (rows, features), or of some."""
         return unpack_rows(self.rows[chain, draw], self.shape[3])
 
     def cut(self, at: slice) -> StoredDraws:

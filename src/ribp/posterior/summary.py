@@ -13,7 +13,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -21,10 +22,11 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ribp import checks
-from ribp.checks import FloatArray
+from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError, Notice
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.diagnostics import Diagnostic, converged, diagnose
+from ribp.posterior.feature_spread import rare_places, shown_places
 from ribp.posterior.judgement import stored_judgement
 from ribp.posterior.modes import Mode, modes
 from ribp.posterior.stored_draws import (
@@ -38,8 +40,12 @@ from ribp.posterior.verdict import Verdict, misfits, verdict
 from ribp.search.background import BackgroundChoice
 from ribp.search.pool import Reached
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _EMPTY_COLUMNS = ("constant-column", "missing-column")  # do no harm
 _SHOWN = 40  # features in the text
+_NAME = 30  # characters
 _UNUSED = 0.1
 _MOST_ROWS = 20_000
 
@@ -47,6 +53,8 @@ _MOST_ROWS = 20_000
 class FeatureSummary(NamedTuple):
     """One feature of the main mode."""
 
+    name: str
+    """Its own, or feature0."""
     rows: float
     """Share of rows that have it."""
     weight: float
@@ -79,22 +87,43 @@ class Summary:
     search: Reached
     """How many starts reached the best log joint."""
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the features as a table, a line each, under their names."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.features, columns=list(FeatureSummary._fields))
+        return frame.set_index("name").rename_axis("feature")
+
+    def _repr_html_(self) -> str:
+        """Return the summary as notebooks show it."""
+        formats = {"rows": "{:.0%}", "weight": "{:.3g}", "size": "{:.3g}", "stability": "{:.0%}"}
+        shown = self.to_frame().head(_SHOWN)
+        table = shown.to_html(formatters={name: one.format for name, one in formats.items()})
+        likely = escape(self._features()[0])
+        rest = "\n".join(self._warnings()).strip()
+        said = f"<pre>{escape(rest)}</pre>" if rest else ""
+        return f"<p>{likely}</p>{table}{said}<pre>{escape(str(self.verdict))}</pre>"
+
     def __str__(self) -> str:
         parts = [*self._features(), "", *self._quantities(), *self._warnings()]
         return "\n".join([*parts, "", str(self.verdict)])
 
     def _features(self) -> list[str]:
+        width = min(max((len(one.name) for one in self.features), default=0), _NAME)
+        width = max(width, len("feature"))
         likely = sorted(self.active_features.items(), key=lambda item: -item[1])[:3]
         lines = [
             "Features in use: " + ", ".join(f"{k} in {share:.0%} of draws" for k, share in likely),
             f"Background {self.background}",
             f"Search: {self.search}",
             "",
-            "feature   rows  weight      size  stability  chains",
+            f"{'feature':{width}}   rows  weight      size  stability  chains",
         ]
-        for at, (rows, weight, size, stability, chains) in enumerate(self.features[:_SHOWN]):
+        for name, rows, weight, size, stability, chains in self.features[:_SHOWN]:
+            cut = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
             lines.append(
-                f"{at:7d}  {rows:4.0%}  {weight:7.3g}  {size:8.3g}  {stability:9.0%}  {chains:6d}"
+                f"{cut:{width}}  {rows:5.0%}  {weight:6.3g}  {size:8.3g}  {stability:9.0%}"
+                f"  {chains:6d}"
             )
         if len(self.features) > _SHOWN:
             lines.append(f"    ...  and {len(self.features) - _SHOWN} more, less popular")
@@ -119,6 +148,8 @@ def summary(
     all_modes: tuple[Mode, ...] | None = None,
     alignment: Alignment | None = None,
     diagnostics: dict[str, Diagnostic] | None = None,
+    shown: IntArray | None = None,
+    names: Sequence[str] = (),
 ) -> Summary:
     """Return a summary of a result; what is None is computed.
 
@@ -128,6 +159,8 @@ def summary(
         A result.
     all_modes, alignment, diagnostics
         Its modes, the features of the main one in order, and the diagnostics of `diagnose`.
+    shown, names
+        Places of the features that come first, and their names; others are feature7 and so on.
     """
     all_modes, draws = all_modes or modes(tree), stored_draws(tree)
     alignment = alignment or align(draws, all_modes[0].chains)
@@ -152,7 +185,7 @@ def summary(
         *(one for one in [*converged(diagnostics), *small] if one not in warnings),
     ]
     return Summary(
-        _summaries(draws, alignment),
+        _summaries(draws, alignment, shown, names),
         {int(k): float(n / active.size) for k, n in zip(numbers, times, strict=True)},
         diagnostics,
         all_modes,
@@ -213,8 +246,12 @@ def coactivation(
     return total / (len(chains) * stored.shape[1])
 
 
-def _summaries(stored: StoredDraws, alignment: Alignment) -> list[FeatureSummary]:
-    """Return the features that some draw uses."""
+def _summaries(
+    stored: StoredDraws, alignment: Alignment, shown: IntArray | None, names: Sequence[str]
+) -> list[FeatureSummary]:
+    """Return the features that are shown, then others that some draw uses."""
+    shown = shown_places(alignment, stored.n_known) if shown is None else shown
+    places = np.append(shown, rare_places(alignment, shown))
     chains = list(alignment.chains)
     n_draws = alignment.order.shape[1]
     weight = np.zeros(alignment.order.shape[2])
@@ -225,18 +262,19 @@ def _summaries(stored: StoredDraws, alignment: Alignment) -> list[FeatureSummary
             used = stored.active[chain, draw, order]
             weight[used] += expit(stored.log_odds[chain, draw, order[used]])
             component[used] += stored.components[chain, draw, order[used]]
-    uses = np.rint(alignment.in_use.sum(axis=0) * n_draws)
+    uses = np.maximum(np.rint(alignment.in_use.sum(axis=0) * n_draws), 1.0)
     popularity = alignment.activity.mean(axis=(0, 1))
     stability = alignment.stability
     return [
         FeatureSummary(
+            names[at] if at < len(names) else f"feature{at}",
             float(popularity[i]),
             float(weight[i] / uses[i]),
             float(np.linalg.norm(component[i] / uses[i] / stored.units)),
             float(stability[:, i].mean()),
             int((stability[:, i] >= 0.5).sum()),
         )
-        for i in np.flatnonzero(uses).tolist()
+        for at, i in enumerate(places.tolist())
     ]
 
 

@@ -62,7 +62,8 @@ def gain(
     """
     at = checked_columns(data)
     chosen = _chosen(rng, at.observed)
-    alone = likelihood.left_out_log_density(at.values, at.observed)
+    law, _ = likelihood.on_columns(draws.parameters[0], at.columns)
+    alone = law.left_out_log_density(at.values, at.observed)
     scored = chosen & np.isfinite(alone)
     left_out = np.zeros(data.values.shape, bool)
     left_out[:, at.columns] = chosen
@@ -71,7 +72,7 @@ def gain(
     above, below = (np.full(np.count_nonzero(scored), -np.inf) for _ in range(2))
     for s in range(len(draws.parameters)):
         fresh = redrawn_rows(rng, draws, s, likelihood, rest, law_of_row)
-        inside = _log_density(draws.unpacked(s), draws.parameters[s], likelihood, at)[scored]
+        inside = _log_density(draws.entries(s), draws.parameters[s], likelihood, at)[scored]
         outside = _log_density(fresh, draws.parameters[s], likelihood, at)[scored]
         above, below = np.logaddexp(above, outside - inside), np.logaddexp(below, -inside)
     return gain_of(above - below - alone[scored], np.nonzero(scored)[0])
@@ -88,8 +89,8 @@ def _log_density(
     rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: CheckedColumns
 ) -> FloatArray:
     """Return the log density of each entry."""
-    of_columns = likelihood.on_columns(parameters, at.columns)
-    return likelihood.log_density(at.values, likelihood.means(rows, of_columns), of_columns)
+    law, of_columns = likelihood.on_columns(parameters, at.columns)
+    return law.log_density(at.values, law.means(rows, of_columns), of_columns)
 
 
 def redrawn_rows(
@@ -104,7 +105,7 @@ def redrawn_rows(
     exists, parameters, prior, law_of_row = existing_features(
         draws, s, draws.count_log_probs[s], law_of_row
     )
-    rows = np.ascontiguousarray(draws.unpacked(s)[:, exists])
-    drawn = np.zeros((len(rows), exists.size), np.int8)
+    rows = np.ascontiguousarray(draws.entries(s)[:, exists])
+    drawn = np.zeros((len(rows), exists.size), rows.dtype)
     drawn[:, exists] = likelihood.redrawn(rng, data, rows, parameters, prior, law_of_row)
     return drawn

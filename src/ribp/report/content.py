@@ -34,6 +34,8 @@ class Fit:
         How to make the fit again.
     shape
         Height and width, where a row of the data is an image.
+    labels
+        Columns of text that go with the rows, by name.
     """
 
     result: Result
@@ -44,6 +46,7 @@ class Fit:
     comparison: dict[str, dict[str, Any]] | None = None
     commands: list[str] = field(default_factory=list)
     shape: tuple[int, int] | None = None
+    labels: dict[str, list[str | None]] | None = None
 
     @cached_property
     def summary(self) -> Summary:

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 _ALONE = {"img", "meta"}
 _DPI = 120
 _NAME = 40  # characters
-_LEAST_WIDTH = 560  # pixels; in a narrower window pictures are moved, not shrunk
 
 
 class Html(str):
@@ -58,17 +57,25 @@ def bullets(items: Iterable[str]) -> Html:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], *, texts: Collection[int] = (0,)
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    texts: Collection[int] = (0,),
+    name: str | None = None,
 ) -> Html:
-    """Return a table; columns `texts` are words, the others numbers."""
+    """Return a table; columns `texts` are words, the others numbers.
+
+    With a name it can be searched, sorted and downloaded where the page's script may run.
+    """
     kinds = ["text" if at in texts else "number" for at in range(len(head))]
     top = tag("tr", *(tag("th", one, class_=kind) for one, kind in zip(head, kinds, strict=True)))
     body = [
         tag("tr", *(tag("td", one, class_=kind) for one, kind in zip(row, kinds, strict=True)))
         for row in rows
     ]
-    inside = tag("table", tag("thead", top), tag("tbody", *body))
-    return tag("div", inside, class_="wide")
+    data = {} if name is None else {"data_name": name}
+    inside = tag("table", tag("thead", top), tag("tbody", *body), **data)
+    return tag("div", inside, class_="wide" if name is None else "wide tall")
 
 
 def picture(axes: Any, alt: str) -> Html:
@@ -79,13 +86,18 @@ def picture(axes: Any, alt: str) -> Html:
     figure.savefig(written, format="png", dpi=_DPI)
     source = "data:image/png;base64," + base64.b64encode(written.getvalue()).decode("ascii")
     natural = figure.get_figwidth() * 96
-    width = f"max-width:{natural:.0f}px;min-width:{min(natural, _LEAST_WIDTH):.0f}px"
-    return tag("figure", tag("img", src=source, alt=alt, style=width))
+    return tag("figure", tag("img", src=source, alt=alt, style=f"max-width:{natural:.0f}px"))
 
 
 def section(name: str, title: str, *children: str | None) -> Html:
     """Return a section with a heading that can be linked to."""
     return tag("section", tag("h2", title), *children, id=name)
+
+
+def contents(parts: Iterable[tuple[str, str]]) -> Html:
+    """Return links to the sections of a page, given their names and titles."""
+    links = (tag("li", tag("a", title, href=f"#{name}")) for name, title in parts)
+    return tag("nav", tag("ul", *links), aria_label="Contents")
 
 
 def folded(title: str, *children: str) -> Html:

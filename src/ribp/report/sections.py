@@ -11,9 +11,11 @@ import numpy as np
 from ribp import plots
 from ribp.errors import Notice
 from ribp.plots.labels import dim_names, percent, row_names
-from ribp.plots.reading import places, row_probs
+from ribp.plots.reading import component, places
+from ribp.posterior.stored_draws import stored_draws
 from ribp.posterior.verdict import QUESTIONS
 from ribp.report import words
+from ribp.report.bars import pair_panels, spread_panels
 from ribp.report.content import Fit
 from ribp.report.elements import (
     Html,
@@ -21,17 +23,23 @@ from ribp.report.elements import (
     note,
     paragraph,
     picture,
+    rounded,
     section,
     short,
     table,
     tag,
 )
 from ribp.report.hidden_entries import held_out, hidden_scores
+from ribp.report.row_table import law_words, rows
 from ribp.report.trust import answer, convergence, fits
 
 _MOST_FEATURES = 24  # in pictures
 _MOST_ROWS = 40  # of a table
 _EXAMPLES = 5
+_MOST_LAWS = 8
+_MOST_NUMBERS = 3000  # of a table of features
+_APART = 3  # columns that a feature changes most
+_SOME_ROWS = 6
 
 
 def opening(fit: Fit) -> Html:
@@ -90,9 +98,9 @@ def _laws(laws: list[str], result: Any) -> str:
     order = np.argsort(-sizes, kind="stable")
     if len(laws) == 1:
         return laws[0]
-    texts = [f"{laws[at]} for {sizes[at]:,} rows" for at in order[:5]]
-    more = [f"and {len(laws) - 5} more laws"] if len(laws) > 5 else []
-    return "; ".join(texts + more)
+    texts = [f"{law_words(laws[at])} ({sizes[at]:,} rows)" for at in order[:_MOST_LAWS]]
+    more = [f"and {len(laws) - _MOST_LAWS} more laws"] if len(laws) > _MOST_LAWS else []
+    return ", ".join(texts + more)
 
 
 # Features
@@ -107,16 +115,15 @@ def features(fit: Fit) -> Html:
         )
     shown = min(at.size, _MOST_FEATURES)
     more = f" The {shown} most popular of {at.size} are shown." if shown < at.size else ""
-    numeric = _axis(dim_names(result))
-    grid = plots.features(result, shape=fit.shape, axis=numeric, most=_MOST_FEATURES)
     return section(
         "features",
         "The features",
         paragraph(
-            "What each feature adds to a row that has it. Shaded: the range of most draws." + more
+            "What each feature adds to a row that has it, and the range of most draws." + more
         ),
-        picture(grid, "Each feature: what it adds to each column of the data."),
+        _looks(fit),
         _feature_table(fit),
+        _numbers(fit),
         folded(
             "Is each feature the same one in all draws and chains?",
             picture(plots.stability(result), "Stability of each feature in each chain."),
@@ -131,6 +138,51 @@ def features(fit: Fit) -> Html:
             picture(plots.weights(result), "How popular each feature is, with its uncertainty."),
         ),
     )
+
+
+def _looks(fit: Fit) -> Html:
+    """Return what features add to columns: bars if columns have names, else a picture."""
+    result, names = fit.result, dim_names(fit.result)
+    axis = _axis(names)
+    if names is None or axis is not None or fit.shape is not None:
+        grid = plots.features(result, shape=fit.shape, axis=axis, most=_MOST_FEATURES)
+        return picture(grid, "Each feature: what it adds to each column of the data.")
+    shown = places(result)[:_MOST_FEATURES].tolist()
+    shares = result.row_probs().mean(axis=0)
+    titles = [
+        f"{short(name)}: {percent(share)} of rows"
+        for name, share in zip(result.feature_names, shares[: len(shown)], strict=False)
+    ]
+    return spread_panels(titles, [component(result, place) for place in shown], names)
+
+
+def _numbers(fit: Fit) -> Html | None:
+    """Return all numbers of the features as a table, if they are not too many."""
+    n_numbers = places(fit.result).size * fit.result.settings["n_dims"]
+    if n_numbers > _MOST_NUMBERS:
+        return note("All numbers of the features: ribp features RUN --out features.csv")
+    frame = fit.result.components_frame()
+    lines = [
+        (short(str(line[0])), short(str(line[1])), *(rounded(x) for x in line[2:]))
+        for line in frame.itertuples(index=False, name=None)
+    ]
+    head = ("feature", "column", "mean", "5% of draws", "95% of draws")
+    numbers = table(head, lines, texts=(0, 1), name="features")
+    return folded("All numbers of the features", numbers)
+
+
+def _apart(fit: Fit) -> list[str]:
+    """Return for each feature the columns that it changes most, in spreads of the columns."""
+    units = np.asarray(stored_draws(fit.result.tree).units)
+    names = dim_names(fit.result)
+    texts = []
+    for place in places(fit.result).tolist():
+        sizes = component(fit.result, place).mean / units
+        largest = np.argsort(-np.abs(sizes), kind="stable")[:_APART].tolist()
+        called = [short(names[j]) if names else f"column {j}" for j in largest]
+        pairs = zip(called, largest, strict=True)
+        texts.append(", ".join(f"{name} {sizes[j]:+.2g}" for name, j in pairs))
+    return texts
 
 
 def _axis(names: list[str] | None) -> Any:
@@ -151,30 +203,27 @@ def _feature_table(fit: Fit) -> Html:
     result, at = fit.result, places(fit.result)
     summaries = fit.summary.features
     examples = _examples(fit) if fit.show_rows else None
-    head = ["feature", "rows that have it", "recognised in draws", "in chains"]
-    rows = []
-    for number, place in enumerate(at.tolist()[:_MOST_ROWS]):
-        each = summaries[place] if place < len(summaries) else None
-        line = [str(number), percent(each.rows if each else 0.0)]
-        line += (
-            [percent(each.stability), f"{each.chains} of {len(result.alignment.chains)}"]
-            if each
-            else ["", ""]
-        )
+    head = ["feature", "rows that have it", "recognised in draws", "in chains",
+            "columns it changes most, in their spreads"]  # fmt: skip
+    rows, apart = [], _apart(fit)
+    for number, each in enumerate(summaries[: min(at.size, _MOST_ROWS)]):
+        chains = f"{each.chains} of {len(result.alignment.chains)}"
+        line = [short(each.name), percent(each.rows), percent(each.stability), chains]
+        line.append(apart[number])
         rows.append(line if examples is None else [*line, examples[number]])
     if examples is not None:
         head.append("rows that show it best")
     left = at.size - _MOST_ROWS
     return tag(
         "div",
-        table(head, rows, texts=(0, 4)),
+        table(head, rows, texts=(0, 4, 5)),
         note(f"and {left} less popular features") if left > 0 else None,
     )
 
 
 def _examples(fit: Fit) -> list[str]:
     """Return for each feature the rows that surely have it and little else."""
-    probs = row_probs(fit.result, places(fit.result))
+    probs = fit.result.row_probs()
     names = row_names(fit.result)
     counts = probs.sum(axis=1)
     examples = []
@@ -191,7 +240,7 @@ def rebuilt(fit: Fit) -> Html | None:
     if not fit.show_rows:
         return None
     which = folded(
-        "Which row has which feature",
+        "All rows and features as a picture",
         picture(plots.activity(fit.result), "Rows and the features that they have."),
         picture(plots.coactivation(fit.result), "How many features any two rows share."),
     )
@@ -202,16 +251,34 @@ def rebuilt(fit: Fit) -> Html | None:
         "rebuilt",
         "Rows, and what their features make of them",
         paragraph(
-            "Some rows: the data, and the sum of the features that were found in them, whose"
-            " numbers stand above. Where the two differ by more than the noise, the features do"
+            "Some rows: the data, and the sum of the features that were found in them, which"
+            " stand above. Where the two differ by more than the noise, the features do"
             " not tell all."
         ),
-        picture(
-            plots.rebuilt(fit.result, fit.data, shape=fit.shape, axis=_axis(dim_names(fit.result))),
-            "Data of some rows and the sum of their features.",
-        ),
+        _some_rows(fit),
         which,
     )
+
+
+def _some_rows(fit: Fit) -> Html:
+    """Return some rows beside their features: dots if columns have names, else a picture."""
+    result, data, names = fit.result, fit.data, dim_names(fit.result)
+    assert data is not None
+    axis = _axis(names)
+    if names is None or axis is not None or fit.shape is not None:
+        axes = plots.rebuilt(result, data, shape=fit.shape, axis=axis, most=_SOME_ROWS)
+        return picture(axes, "Data of some rows and the sum of their features.")
+    n_rows = len(data.values)
+    number = min(_SOME_ROWS, n_rows)
+    at = (np.arange(number) * n_rows + n_rows // 2) // number
+    some, called, probs = data.rows(at), row_names(result), result.row_probs()
+    values = some.values if some.complete else np.where(some.observed, some.values, np.nan)
+    titles = []
+    for n in at.tolist():
+        has = [result.feature_names[i] for i in np.flatnonzero(probs[n] > 0.5)]
+        name = short(called[n]) if called else f"row {n}"
+        titles.append(f"{name}: {short(', '.join(has)) or 'no feature'}")
+    return pair_panels(titles, values, result.fitted(at), names)
 
 
 def counts(fit: Fit) -> Html:
@@ -276,6 +343,6 @@ def terms(fit: Fit) -> Html:
 
 
 SECTIONS = (
-    settings_table, features, rebuilt, counts, convergence, fits, held_out, warnings, reproduce,
-    terms,
+    settings_table, features, rows, rebuilt, counts, convergence, fits, held_out, warnings,
+    reproduce, terms,
 )  # fmt: skip

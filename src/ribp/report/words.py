@@ -24,6 +24,7 @@ QUANTITIES = {
     "mass": "mass: how readily new features appear",
     "concentration": "concentration: how unequal features are",
     "feature_scale": "size of features",
+    "strength_scale": "spread of strengths",
     "log_noise_scale": "noise, on a log scale",
     "mean_count": "features per row",
     "shared_features": "features that two rows share",

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
 from ribp.likelihoods.data import BoolArray, Data, Rows
+from ribp.likelihoods.moments import MANY
+from ribp.likelihoods.validation import as_data
 from ribp.posterior import predict
 from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
-from ribp.posterior.draws import Draws, aligned_draws, unaligned_draws
+from ribp.posterior.draws import Draws, aligned_draws, aligned_row_probs, unaligned_draws
+from ribp.posterior.feature_spread import shown_places
 from ribp.posterior.judgement import Judgement, judge, stored_judgement
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
-from ribp.posterior.new_rows import NewRows, weigh_rows
+from ribp.posterior.new_rows import NewRows, joined, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
 from ribp.posterior.stored_draws import stored_draws, stored_notices
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.posterior.worth import gain_of
-from ribp.results import exchange, result_file, settings
+from ribp.results import exchange, feature_names, result_file, settings, tables
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
 from ribp.rows.shard import not_a_count
@@ -40,7 +44,11 @@ from ribp.search.background import BackgroundChoice
 from ribp.search.pool import Reached
 from ribp.threads import memory, n_cores, on_one_blas_thread
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _COLUMNS = 80
+_PART = 2**14  # rows that are weighed at once: each needs its features in every draw
 _WARNINGS_SHOWN = 3
 
 
@@ -191,13 +199,79 @@ class Result:
         """The features of all draws of the main mode in one order, the most popular first."""
         return align(stored_draws(self._tree), self.modes[0].chains)
 
+    @cached_property
+    def shown_places(self) -> IntArray:
+        """Places, in the order of `alignment`, of the features that `components_` has."""
+        return shown_places(self.alignment, len(self.model.likelihood.known))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features that `components_` has: feature0 if nobody gave one."""
+        stored = feature_names.from_text(self._tree.attrs.get("feature_names"))
+        return feature_names.all_names(stored, self.shown_places.size)
+
+    @property
+    def short_feature_names(self) -> list[str]:
+        """The same, but the number alone where nobody gave a name."""
+        stored = feature_names.from_text(self._tree.attrs.get("feature_names"))
+        return [stored.get(at, str(at)) for at in range(self.shown_places.size)]
+
+    def named(self, names: Mapping[int, str] | Sequence[str]) -> Result:
+        """Return the same result with names for features.
+
+        Parameters
+        ----------
+        names
+            By number, as in `components_`, or one for each feature.
+        """
+        stored = feature_names.from_text(self._tree.attrs.get("feature_names"))
+        after = feature_names.changed(stored, names, self.shown_places.size)
+        return self._with("feature_names", feature_names.to_text(after))
+
+    def named_as(self, other: Result) -> Result:
+        """Return the same result with the names that features of another fit of its rows have."""
+        stored = feature_names.from_text(other.tree.attrs.get("feature_names"))
+        if not stored:
+            return self
+        return self.named(feature_names.carried(stored, other.row_probs(), self.row_probs()))
+
+    def row_probs(self) -> NDArray[Any]:
+        """Return P(row has feature) for the rows that were fitted, shape (rows, features).
+
+        Features as in `components_`; single precision above 50 000 rows.
+        """
+        return self._row_probs
+
+    @cached_property
+    def _row_probs(self) -> NDArray[Any]:
+        activity, at = self.alignment.activity, self.shown_places
+        if activity.shape[1] == self.settings["n_rows"]:  # of many rows it has some only
+            return np.asarray(activity[:, :, at].mean(axis=0))
+        precision = np.float32 if self.settings["n_rows"] > MANY else np.float64
+        return aligned_row_probs(self._tree, self.alignment, at, precision)
+
+    def components_frame(self) -> pd.DataFrame:
+        """Return the features as a table: feature, column, mean, 5% and 95% of draws."""
+        return tables.components_frame(self)
+
+    def rows_frame(self) -> pd.DataFrame:
+        """Return P(row has feature) as a table: a line for each row, a column for each feature."""
+        return tables.rows_frame(self)
+
     def summary(self) -> Summary:
         """Return features, diagnostics and warnings; print it."""
         return self._summary
 
     @cached_property
     def _summary(self) -> Summary:
-        return summary(self._tree, self.modes, self.alignment, self._diagnostics)
+        return summary(
+            self._tree,
+            self.modes,
+            self.alignment,
+            self._diagnostics,
+            self.shown_places,
+            self.feature_names,
+        )
 
     def diagnostics(self) -> dict[str, Diagnostic]:
         """Return mean, error, R-hat and effective sizes of what does not depend on names."""
@@ -223,14 +297,14 @@ class Result:
         return coactivation(self._tree, rows, self.modes[0].chains)
 
     def rows_given(
-        self, data: Data, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
+        self, X: Any, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
     ) -> NewRows:
         """Return density and features of rows, old or new, z summed out.
 
         Parameters
         ----------
-        data
-            The rows; entries may be missing.
+        X
+            The rows, as `fit` takes them; entries may be missing.
         counts
             Their count laws; None for that of the fit, the average where rows had different ones.
         max_draws
@@ -238,11 +312,11 @@ class Result:
         **options
             As in `ribp.posterior.row_posterior.row_posterior`.
         """
-        return self._weighed(data, counts, max_draws, options)[0]
+        return self._weighed(self._data(X), counts, max_draws, options)[0]
 
     def decode(
         self,
-        data: Data,
+        X: Any,
         counts: Counts = None,
         *,
         features: ArrayLike | None = None,
@@ -253,7 +327,7 @@ class Result:
 
         Only some `features` may be allowed; other arguments as in `rows_given`.
         """
-        rows, tables, law_of_row = self._weighed(data, counts, max_draws, options)
+        rows, tables, law_of_row = self._weighed(self._data(X), counts, max_draws, options)
         at = np.arange(rows.probs.shape[1]) if features is None else np.asarray(features)
         if tables.shape[1] == 0:  # a buffet
             return np.asarray(rows.probs[:, at] > 0.5, dtype=np.int8)
@@ -268,10 +342,10 @@ class Result:
         return predict.decode(rows.probs[:, at], possible, law_of_row)
 
     def sample(
-        self, rng: np.random.Generator, n_rows: int, counts: Counts = None
+        self, rng: np.random.Generator | int, n_rows: int, counts: Counts = None
     ) -> tuple[Rows, FloatArray]:
         """Return new rows and their data; count laws as in `rows_given`."""
-        draws = self.draws()
+        rng, draws = checks.generator("rng", rng), self.draws()
         each = 8 * self.settings["n_dims"] + draws.log_odds.shape[1] + 16
         checks.fits("n_rows", n_rows, each, memory())
         tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows)
@@ -286,27 +360,51 @@ class Result:
         self, data: Data, counts: Counts, max_draws: int | None, options: dict[str, Any]
     ) -> tuple[NewRows, FloatArray, IntArray]:
         """Return rows given the draws, and their laws."""
-        draws, likelihood = self.draws(max_draws), self.model.likelihood
+        draws, likelihood = self._draws_without_rows(max_draws), self.model.likelihood
         likelihood.check(data.shape[1], not_a_count(data.values))
         tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
-        rows = weigh_rows(draws, likelihood, data, law_of_row, tables, n_jobs=n_cores(), **options)
-        return rows, tables, law_of_row
+        parts = [
+            weigh_rows(
+                draws,
+                likelihood,
+                data.rows(slice(start, start + _PART)),
+                law_of_row[start : start + _PART],
+                tables,
+                n_jobs=n_cores(),
+                **options,
+            )
+            for start in range(0, data.shape[0], _PART)
+        ]
+        return joined(parts), tables, law_of_row
 
-    def log_likelihood(self, data: Data, **options: Any) -> FloatArray:
+    def _draws_without_rows(self, max_draws: int | None) -> Draws:
+        """Return stored draws of the main mode without the rows that were fitted, once made."""
+        if max_draws not in self._rowless:
+            self._rowless[max_draws] = aligned_draws(
+                self._tree, self.model.likelihood, self._counts, self.alignment, max_draws,
+                np.arange(0),
+            )  # fmt: skip
+        return self._rowless[max_draws]
+
+    @cached_property
+    def _rowless(self) -> dict[int | None, Draws]:
+        return {}
+
+    def log_likelihood(self, X: Any, **options: Any) -> FloatArray:
         """Return log p(x_n | draw), z summed out, of the fitted rows: (chain, stored draw, row).
 
         What `to_arviz` wants for cross-validation by `az.loo`.
         """
-        counts, likelihood = self._counts, self.model.likelihood
+        data, counts, likelihood = self._data(X, fitted=True), self._counts, self.model.likelihood
         draws = unaligned_draws(self._tree, likelihood, counts)
         law_of_row = np.zeros(len(data.values), np.int64) if counts is None else counts.law_of_row
         rows = weigh_rows(draws, likelihood, data, law_of_row, n_jobs=n_cores(), **options)
         return rows.by_draw.reshape(self.n_chains, -1, len(data.values))
 
     @on_one_blas_thread
-    def impute(self, data: Data) -> tuple[FloatArray, FloatArray]:
+    def impute(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of all entries of the fitted data."""
-        return predict.impute(self.draws(), self.model.likelihood, data)
+        return predict.impute(self.draws(), self.model.likelihood, self._data(X, fitted=True))
 
     @on_one_blas_thread
     def fitted(self, rows: ArrayLike | None = None) -> FloatArray:
@@ -323,16 +421,32 @@ class Result:
         return predict.held_out_entries(self.draws(), self.model.likelihood, values, mask)
 
     @on_one_blas_thread
-    def posterior_predictive(self, rng: np.random.Generator, n_draws: int = 100) -> FloatArray:
+    def posterior_predictive(
+        self, rng: np.random.Generator | int, n_draws: int = 100
+    ) -> FloatArray:
         """Return replicates of the fitted data, shape (n_draws, rows, dims)."""
+        rng = checks.generator("rng", rng)
         each = 8 * self.settings["n_dims"] * self.settings["n_rows"]
         checks.fits("n_draws", n_draws, each, memory())
         return predict.posterior_predictive(rng, self.draws(), self.model.likelihood, n_draws)
 
     @on_one_blas_thread
-    def check(self, rng: np.random.Generator, data: Data, n_draws: int = 50) -> Checks:
-        """Return posterior predictive checks; print them."""
+    def check(self, rng: np.random.Generator | int, X: Any, n_draws: int = 50) -> Checks:
+        """Return posterior predictive checks by the data of the fit; print them."""
+        rng, data = checks.generator("rng", rng), self._data(X, fitted=True)
         return predictive_checks(rng, self.draws(n_draws), self.model.likelihood, data)
+
+    def _data(self, X: Any, *, fitted: bool = False) -> Data:
+        """Return whatever `fit` takes as data: those of the fit, or others of as many columns."""
+        if isinstance(X, Data):
+            return X
+        data = as_data(X)
+        n_rows, n_dims = (self.settings[name] for name in ("n_rows", "n_dims"))
+        if data.shape[1] != n_dims or (fitted and data.shape[0] != n_rows):
+            rule = f"must be the {n_rows} rows of {n_dims} columns of the fit"
+            rule = rule if fitted else f"must have the {n_dims} columns of the fit"
+            raise InputError("X", rule, f"shape {data.shape}", "Pass the data of the fit.")
+        return data
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
@@ -343,6 +457,10 @@ class Result:
 
     def __repr__(self) -> str:
         return "\n".join(_cut(line) for line in self._lines())
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the size of the fit, and its summary."""
+        return f"<pre>{escape(repr(self))}</pre>{self.summary()._repr_html_()}"
 
     def _lines(self) -> list[str]:
         asked, posterior = self.settings, self._tree["posterior"]

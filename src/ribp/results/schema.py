@@ -15,10 +15,11 @@ import xarray as xr
 
 from ribp.errors import InputError, Notice
 from ribp.posterior.judgement import Judgement
+from ribp.results import feature_names
 from ribp.results.settings import from_json, has_learned_law, likelihood, model
 
 KIND = "ribp result"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _TEXTS = ("ribp_version", "versions", "created", "settings", "warnings")
 _SAMPLES = ("chain", "draw")
@@ -72,6 +73,8 @@ def _wrong_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
         yield "the text warnings holds something without a code and a text"
     if "judgement" in attrs:
         Judgement.from_json(attrs["judgement"])
+    if "feature_names" in attrs:
+        feature_names.from_text(attrs["feature_names"])
 
 
 def _is_notice(value: Any) -> bool:
@@ -95,6 +98,8 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
         "active": _Variable("b", (*_SAMPLES, "feature")),
         "rows": _Variable("u", (*_SAMPLES, "row", "byte")),
     }
+    if law.entries != "binary":
+        features["sizes"] = _Variable("f", (*_SAMPLES, "row", "size"))
     if law.background:
         features["background"] = _Variable("f", (*_SAMPLES, "dim"))
     warmup = {
@@ -122,6 +127,7 @@ def _unexpected(tree: xr.DataTree, expected: Mapping[str, Any]) -> Iterator[str]
         ("posterior", "noise_scale"),
         ("posterior", "count_log_probs"),
         ("features", "background"),
+        ("features", "sizes"),
         ("laws", "law_of_row"),
     ):
         if name in tree[group].data_vars and name not in expected[group]:

@@ -20,7 +20,7 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import IntArray
 from ribp.counts import Learned, RowCounts, parse
 from ribp.errors import InputError
-from ribp.likelihoods import LIKELIHOODS, Likelihood
+from ribp.likelihoods import LIKELIHOODS, Likelihood, names_of, with_entries
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.units import Units
 from ribp.model import Model
@@ -117,9 +117,12 @@ def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
     stored = settings["likelihood"]
     if not isinstance(stored, dict) or "name" not in stored:
         raise InputError("likelihood", "must have a name", stored, "Add its name.")
-    kind: Any = LIKELIHOODS.stored(stored["name"])
+    LIKELIHOODS.stored(stored["name"])  # or an error that says that it is missing
+    kind: Any = with_entries(stored["name"], stored.get("entries", "binary"))
     defaults = {field.name: field.default for field in fields(kind)}
-    chosen: dict[str, Any] = {name: value for name, value in stored.items() if name != "name"}
+    chosen: dict[str, Any] = {
+        name: value for name, value in stored.items() if name not in ("name", "entries")
+    }
     known, columns = chosen.pop("known", ()), chosen.pop("units", None)
     _check_rows("known", known)
     for name, value in chosen.items():
@@ -157,6 +160,9 @@ def _check_field(name: str, value: Any, default: Any) -> None:
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise InputError(name, "must be true or false", value, "Correct it.")
+    elif isinstance(default, str):
+        if not isinstance(value, str):
+            raise InputError(name, "must be a text", value, "Correct it.")
     elif not (default is None and value is None):
         checks.positive(name, value)
 
@@ -166,10 +172,12 @@ def describe(
 ) -> dict[str, Any]:
     """Return the settings of a model, as JSON can hold them; `choice` says why its background."""
     law: Any = model.likelihood
+    name, entries = names_of(type(law))
     settings = {
         "method": method,
         "likelihood": {
-            "name": LIKELIHOODS.name_of(type(law)),
+            "name": name,
+            "entries": entries,
             **asdict(law),
             "known": [*map(list, law.known)],
         },

@@ -1,7 +1,8 @@
 """From what chains recorded to one labelled tree.
 
 Groups: `posterior` (every draw, nothing that depends on how features are named), `features` (the
-stored draws: components, log-odds, bits of the rows), `warmup`, and `laws` (which row has which).
+stored draws: components, log-odds, bits of the rows, sizes of entries that have one), `warmup`, and
+`laws` (which row has which).
 Chains have equally many draws, those of the shortest; draws have equally many features, those of
 the largest: features that do not exist have NaN components and log-odds, and no row has them.
 """
@@ -38,6 +39,7 @@ _AXES = {
     "background": ("dim",),
     "log_odds": ("feature",),
     "rows": ("row", "byte"),
+    "sizes": ("row", "size"),
     "noise_scale": ("dim",),
     "count_histogram": ("count",),
     "count_log_probs": ("law", "count"),

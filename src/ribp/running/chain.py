@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ribp.model import SweepInfo
-from ribp.recording import ChainDraws, record, record_features
+from ribp.recording import ChainDraws, pack_sizes, record, record_features
 from ribp.rng import kernel_seed
 from ribp.rows.row_tables import SavedTable
 from ribp.rows.store import RowStore
@@ -103,7 +103,15 @@ class Chain:
         self.draws.posterior.append(known | record(shown, histogram, scales, learned))
         if number % plan.thin == 0:
             packed = sampler.packed(self.state, self.rows)
-            self.draws.features.append(record_features(shown, number, packed))
+            self.draws.features.append(record_features(shown, number, packed, self._sizes(sampler)))
+
+    def _sizes(self, sampler: Sampler) -> Any:
+        """Return the sizes of entries, packed; None if they are binary."""
+        likelihood = sampler.model.likelihood
+        if likelihood.entries == "binary":
+            return None
+        signs = likelihood.signs(self.state.parameters)
+        return pack_sizes(np.concatenate([part * signs for part in self.rows.parts()]))
 
 
 def new_chains(plan: Plan) -> list[Chain]:

@@ -29,7 +29,7 @@ from ribp.running.chain import Chain
 from ribp.running.restore import as_arrays
 from ribp.running.samplers import Sampler
 
-SCHEMA = 5
+SCHEMA = 6
 _KIND = "ribp checkpoint"
 _SETTINGS = "settings.json"
 _ARRAYS = "arrays.npz"

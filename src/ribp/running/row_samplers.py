@@ -64,13 +64,14 @@ class GibbsRows(ByRows):
     update = staticmethod(gibbs_rows.update)
 
     def _layout(self) -> Layout:
-        return rows_given_features.layout(self.model.n_features)
+        return rows_given_features.layout(self.model.n_features, self.model.likelihood.entries)
 
     def begin(self, rng: np.random.Generator, rows: ChainRows, start: Start) -> State:
         """Return a state at a start; rows that were not searched follow."""
         found = searched_state(rng, self.model, start, rows)
         if start.some.size == rows.shape[0]:
-            rows.load(pack_rows(found.rows))
+            binary = found.rows.dtype == np.int8
+            rows.load(pack_rows(found.rows) if binary else found.rows)
             return self.model.without_rows(found)
         state, sweep = followed(rng, self.model, found)
         state, _ = gibbs_rows.finish(rng, state, self.model, rows.do(sweep), rows)

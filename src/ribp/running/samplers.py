@@ -97,7 +97,7 @@ def sampler(method: str, model: Any) -> Sampler:
             "method",
             f'must be "gibbs-rows" where data are {model.likelihood.description}',
             method,
-            'Set method="gibbs-rows", or likelihood="gaussian".',
+            'Set method="gibbs-rows", or likelihood="gaussian" and entries="binary".',
         )
     if not kind.any_likelihood and model.likelihood.known:
         raise InputError(

@@ -71,6 +71,8 @@ def obvious(model: Any, data: Data) -> BackgroundChoice | None:
     data
         In the units of the user.
     """
+    if model.likelihood.always_background:
+        return BackgroundChoice(True, "such data always have one")
     column, away = _farthest(model)
     if away > _FAR:
         return BackgroundChoice(True, f"column {column} is {away:.3g} units from zero")

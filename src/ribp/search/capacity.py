@@ -19,14 +19,13 @@ from dataclasses import replace
 import numpy as np
 
 from ribp.checks import row_place
-from ribp.counts import CountLaw, Learned, RowCounts, learned
+from ribp.counts import CountLaw, RowCounts
 from ribp.counts.tables import draw_log_probs
 from ribp.errors import InputError
 from ribp.likelihoods.data import Rows
 from ribp.model import Model, State
 
 _LEAST = 16
-_USUAL_COUNTS = 20  # that a law may have which is learned, if nobody says how many features
 _UNUSED_SHARE = 0.2
 _GROWTH = 1.5
 _RARE = 1e-3
@@ -36,11 +35,6 @@ _PLAUSIBLE = 100  # features of a row, whatever the others have
 _TIMES_OTHERS = 10
 _OTHERS = 0.9  # of rows
 _MOST = 10_000  # to begin with
-
-
-def free_law(most: int | None = None) -> Learned:
-    """Return the law of rows of which nothing is known: learned, few features rather than many."""
-    return learned([1.0 / (k + 1) for k in range((most or _USUAL_COUNTS) + 1)])
 
 
 def first_guess(counts: RowCounts, mass: float | None = None) -> int:

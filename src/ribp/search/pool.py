@@ -31,6 +31,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import IntArray
 from ribp.counts import as_row_counts
+from ribp.counts.finite import free_law
 from ribp.counts.tables import mean_log_probs
 from ribp.likelihoods.data import Data, Rows
 from ribp.mcmc import gibbs, gibbs_rows
@@ -57,8 +58,8 @@ Tick = Callable[[int, int], None]
 class Start(NamedTuple):
     """Where a chain may begin."""
 
-    rows: Rows
-    """Of the rows that were searched, shape (some rows, features)."""
+    rows: Any
+    """Of the rows that were searched, shape (some rows, features); with sizes, if they have any."""
     some: IntArray
     """Which rows these are."""
 
@@ -115,7 +116,7 @@ def as_restricted(model: Any, n_rows: int) -> Model:
     if isinstance(model, Model):
         return model
     size = getattr(model, "n_features", None)
-    laws = as_row_counts(capacity.free_law(size), n_rows)
+    laws = as_row_counts(free_law(size), n_rows)
     size = size or capacity.first_guess(laws, model.mass)
     mass = model.mass if model.mass is None or model.mass < size else None
     return Model(laws, size, model.likelihood, mass, model.concentration)
@@ -341,12 +342,15 @@ def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) ->
     if model.likelihood.known:
         rows = _known_first(model, data, rows)
     parameters = model.likelihood.first_guess(data, model.n_features)
+    if model.likelihood.entries != "binary":
+        rows = rows.astype(np.float64)
     for _ in range(5):
         parameters = model.likelihood.update(rng, data, rows, parameters)
-    mean = min(max(float(rows.sum(axis=1).mean()), 0.1), 0.9 * model.n_features)
+    z = (rows != 0).astype(np.int8)
+    mean = min(max(float(z.sum(axis=1).mean()), 0.1), 0.9 * model.n_features)
     state = State(
         rows,
-        popularity(rows),
+        popularity(z),
         model.mass or mean,
         model.concentration or 1.0,
         mean_log_probs(model.counts, model.n_features),

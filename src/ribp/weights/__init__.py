@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 WEIGHT_PRIORS: Registry[type[WeightPrior]] = Registry(
-    "weights",
+    "weight_prior",
     "ribp.weights",
     WeightPrior,
     {

@@ -14,6 +14,7 @@ import numpy as np
 
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import weight_density as kernel
+from ribp.weights.weight_prior import WeightPrior
 
 
 def row_log_density(
@@ -21,6 +22,19 @@ def row_log_density(
 ) -> float:
     """Return m . theta - sum_k N_k log e_k(exp theta)."""
     return float(kernel.row_log_density(*_doubles(theta, sizes, histogram)))
+
+
+def log_density(
+    theta: FloatArray,
+    sizes: FloatArray | IntArray,
+    histogram: FloatArray | IntArray,
+    prior: WeightPrior,
+) -> float:
+    """Return the same plus log p(theta)."""
+    if prior.compiled is None:
+        return row_log_density(theta, sizes, histogram) + prior.log_density(theta)
+    law = (prior.compiled, float(prior.mass), float(prior.concentration))
+    return float(kernel.log_density(*_doubles(theta, sizes, histogram), *law))
 
 
 def row_gradient(

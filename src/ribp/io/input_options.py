@@ -1,0 +1,114 @@
+"""The options of a command that say what a file of data holds, and reading it by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ribp.counts import CountLaw, RowCounts
+from ribp.errors import StorageError
+from ribp.io.column_choice import EVERYTHING, ColumnChoice, find, patterns
+from ribp.io.count_options import count_columns, counts_from, missing_law
+from ribp.io.data_file import DataFile
+from ribp.io.formats import column_names, read_data
+
+
+class InputOptions(NamedTuple):
+    """What a file of data holds, as options say it and config.json stores it."""
+
+    counts: str | None = None
+    """The option --counts."""
+    counts_missing: str | None = None
+    """A law, where a count is missing."""
+    columns: tuple[str, ...] = ()
+    """The option --columns, as often as it was given; so the next two."""
+    exclude: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    id: str | None = None
+    """The column with names of rows."""
+
+    def choice(self, dims: tuple[str, ...] | None = None) -> ColumnChoice:
+        """Return which columns are what; `dims` are the names that the data must have."""
+        return ColumnChoice(
+            patterns("--columns", self.columns),
+            patterns("--exclude", self.exclude),
+            self.id,
+            patterns("--label", self.label),
+            count_columns(self.counts),
+            dims,
+        )
+
+    def with_defaults(self, other: InputOptions, names: Sequence[str]) -> InputOptions:
+        """Return these options with id and labels of others, where a file has such columns."""
+        labels = tuple(one for one in patterns("--label", other.label) if find(names, one))
+        quoted = tuple(f'"{one}"' if "," in one else one for one in labels)
+        row_names = other.id if other.id in names else None
+        return self._replace(label=self.label or quoted, id=self.id or row_names)
+
+
+def input_options(
+    counts: str | None,
+    counts_missing: str | None,
+    columns: list[str] | None,
+    exclude: list[str] | None,
+    label: list[str] | None,
+    row_names: str | None,
+) -> InputOptions:
+    """Return the options as a command line gives them."""
+    lists = [tuple(given or ()) for given in (columns, exclude, label)]
+    return InputOptions(counts, counts_missing, lists[0], lists[1], lists[2], row_names)
+
+
+class InputFile(NamedTuple):
+    """A file that was read."""
+
+    file: DataFile
+    counts: RowCounts | None
+    """None where nothing is said of counts."""
+    labels: dict[str, list[str | None]]
+    """Columns that are carried along, by name."""
+
+
+def read_input(
+    path: str | Path,
+    options: InputOptions,
+    dims: tuple[str, ...] | None = None,
+    missing: CountLaw | None = None,
+) -> InputFile:
+    """Return the table in a file, the count laws of its rows, and their labels.
+
+    Parameters
+    ----------
+    path, options
+        The file, and what it holds.
+    dims
+        Names of columns that it must have, in the order of the data; other columns are left out. A
+        file without names has all its columns.
+    missing
+        The law of a row whose count is missing, where `options` have none; None to learn it.
+    """
+    law, choice = missing_law(options.counts_missing) or missing, options.choice(dims)
+    file = read_data(path, choice)
+    counts = counts_from(options.counts, file, len(file.values), law)
+    return InputFile(file, counts, choice.labels_in(file))
+
+
+def known_features(path: str | None, dims: Sequence[str] | None) -> list[list[float]] | None:
+    """Return the features in a file, one a row; None without a file.
+
+    Where the file has names of columns they are found by the names of the data, `dims`.
+    """
+    if path is None:
+        return None
+    named = dims is not None and column_names(Path(path)) is not None
+    file = read_data(path, ColumnChoice(dims=tuple(dims)) if named and dims else EVERYTHING)
+    if np.isnan(file.values).any():
+        row = int(np.flatnonzero(np.isnan(file.values).any(axis=1))[0])
+        raise StorageError(
+            file.path, f"has a missing entry in {file.place(row)}", "Known features are complete."
+        )
+    features: list[list[float]] = file.values.tolist()
+    return features

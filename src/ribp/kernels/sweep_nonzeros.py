@@ -1,0 +1,283 @@
+"""Row updates with the features kept: entries that count, the number of non-zeros restricted.
+
+A row z has k non-zeros and, with weights of `value_weights` and f(k)/e_k = exp(table[k]),
+
+    log P(z | data) = table[k] + sum_{z_i > 0} log a_i(z_i) + b.z - z'Gz/2 + const.
+
+All that is kept while a row is updated is the gain of one unit of each feature but for its own,
+
+    gain_i = log rate_i + b_i - sum_{j != i} G_ij z_j,      square_i = G_ii,
+
+so that entry i given all others is v with weight(v) of `value_weights`, and v = 0 with weight 1.
+
+- value: 0 or v > 0, with log-odds log sum_{v>0} weight_i(v) + table[k+1] - table[k], k non-zeros
+  elsewhere; then v. Where the law allows one of the two only, that one.
+- relocation: the entry at i is taken out, its new place j is one of those that are free, with
+  weight sum_{v>0} weight_j(v), and its value is drawn there: never carried along.
+- whole rows, for laws with a gap: propose (see `whole_rows`) from
+
+      q(z) proportional to exp(table[k]) prod_{z_i > 0} e^{o_i} q_i(z_i),
+      q_i(v) = a_i(v) exp(s_i v - t_i v^2/2)/W_i,    o_i = log w_i + (log W_i - log w_i) clipped,
+
+  w_i the prior odds, s_i and t_i those of a linear regression; the row over the proposal is
+  exp(excess), excess(z) = b.z - z'Gz/2 - sum_{z_i > 0} [o_i - log W_i + s_i z_i - t_i z_i^2/2].
+
+Missing entries as in `sweep_gaussian`. A row draws its random numbers one after another, from the
+stream of its number. Rows hold whole numbers as floats. Growth must be at most one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ribp.kernels import whole_rows
+from ribp.kernels.choose import CERTAIN, FAR, pick
+from ribp.kernels.jit import jit
+from ribp.kernels.ones import list_ones, take_out_one
+from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, make_row, own_squares
+from ribp.kernels.value_weights import draw_value, log_ratio, log_total
+from ribp.kernels.variates import begin_row, next_pair, next_uniform
+
+_LOG_2 = math.log(2.0)
+_UNSEEN = 1e-12  # of G_ii over all columns: what is left after taking away is rounding
+_CLIP = 10.0
+_DAMPED = 0.3
+# Rows of the work array, each over features.
+GAIN, SQUARES, WEIGHTS, SLOPE, CURVATURE, LOG_W = range(6)
+
+
+class Entries(NamedTuple):
+    """The prior of each entry."""
+
+    log_rates: NDArray[np.float64]
+    """log lambda, or log r pi."""
+    log_hazards: NDArray[np.float64]
+    """log(-log P(0))."""
+    log_odds: NDArray[np.float64]
+    """log(1/P(0) - 1)."""
+    growth: float
+    """0, or 1/r."""
+
+
+@jit
+def clear_unseen(squares, diagonal):
+    """Make squares zero where nothing but rounding is left of the diagonal."""
+    for i in range(squares.shape[0]):
+        if squares[i] <= _UNSEEN * diagonal[i]:
+            squares[i] = 0.0
+
+
+@jit
+def fill_gain(z, log_rates, b, gram, gain):
+    """Fill gain = log rate + b - G z (G without its diagonal), making rows of G.
+
+    Returns the number of non-zeros.
+    """
+    nonzeros = 0
+    for j in range(z.shape[0]):
+        gain[j] = log_rates[j] + b[j]
+    for i in range(z.shape[0]):
+        if z[i] > 0.0:
+            nonzeros += 1
+            make_row(i, gram)
+            row = gram.matrix[i]
+            for j in range(z.shape[0]):
+                gain[j] -= row[j] * z[i]
+    return nonzeros
+
+
+@jit
+def set_value(i, value, z, gain, gram):
+    """Let z_i be `value`, and keep the gains."""
+    by = value - z[i]
+    if by == 0.0:
+        return
+    if z[i] == 0.0:
+        make_row(i, gram)
+    z[i] = value
+    row = gram.matrix[i]
+    for j in range(z.shape[0]):
+        gain[j] -= row[j] * by
+
+
+@jit
+def is_hopeless(gain, square, growth, least):
+    """Return whether the sum of weights is surely below exp(least), without adding it up.
+
+    If weight(2) is at most half of weight(1) the sum is at most twice weight(1).
+    """
+    near = log_ratio(1.0, gain, square, growth) > -_LOG_2
+    return not near and gain - 0.5 * square + _LOG_2 < least
+
+
+@jit
+def value_log_odds(i, gain, squares, step, entries):
+    """Return the log-odds of z_i > 0 against 0; `step` is table[k+1] - table[k]."""
+    if math.isinf(step):
+        return step
+    return step + log_total(gain[i], squares[i], entries.growth, entries.log_odds[i])
+
+
+@jit
+def _value_each(seed, place, z, nonzeros, gain, squares, gram, entries, step):
+    """Draw every entry in order, given the others."""
+    for i in range(z.shape[0]):
+        others = nonzeros - (z[i] > 0.0)
+        least = -CERTAIN - step[others]
+        if z[i] == 0.0 and is_hopeless(gain[i], squares[i], entries.growth, least):
+            continue
+        log_odds = value_log_odds(i, gain, squares, step[others], entries)
+        u = next_uniform(seed, place)
+        value = 0.0
+        if math.log(u / (1.0 - u)) < log_odds:
+            value = draw_value(
+                seed, place, gain[i], squares[i], entries.growth, entries.log_hazards[i]
+            )
+        set_value(i, value, z, gain, gram)
+        nonzeros = others + (value > 0.0)
+
+
+@jit
+def relocation_log_weights(i, z, gain, squares, gram, entries, out):
+    """Fill `out` with the log-weights of the places where the entry at i may go, or stay.
+
+    Places that `pick` would take for zero may be given none.
+    """
+    row, top = gram.matrix[i], -math.inf
+    for j in range(z.shape[0]):
+        free = z[j] == 0.0 or j == i
+        out[j] = gain[j] + row[j] * z[i] if free else -math.inf
+        if free:
+            top = max(top, out[j] - 0.5 * squares[j])
+    for j in range(z.shape[0]):
+        if out[j] > -math.inf:
+            if squares[j] > 0.0 and is_hopeless(out[j], squares[j], entries.growth, top - FAR):
+                out[j] = -math.inf
+            else:
+                out[j] = log_total(out[j], squares[j], entries.growth, entries.log_odds[j])
+
+
+@jit
+def _relocate_each(seed, place, z, gain, squares, gram, entries, active, weights):
+    """Give every non-zero entry a new place and value once, in random order."""
+    for last in range(list_ones(z, active) - 1, -1, -1):
+        u, v = next_pair(seed, place)
+        i = take_out_one(u, active, last)
+        relocation_log_weights(i, z, gain, squares, gram, entries, weights)
+        j = pick(weights, v)
+        set_value(i, 0.0, z, gain, gram)
+        value = draw_value(seed, place, gain[j], squares[j], entries.growth, entries.log_hazards[j])
+        set_value(j, value, z, gain, gram)
+
+
+@jit
+def fill_proposal(damped, b, squares, diagonal, guide, mean, precision, entries, work):
+    """Fill slopes s, curvatures t, log W and the log-odds o of whole rows (in WEIGHTS)."""
+    slope, curvature, log_w = work[SLOPE], work[CURVATURE], work[LOG_W]
+    whole_rows.fill_shift(b, squares, diagonal, guide, mean, precision, slope)
+    factor = _DAMPED if damped else 1.0
+    for i in range(b.shape[0]):
+        bend = 0.0
+        if squares[i] > 0.0:
+            bend = (1.0 / guide[i, i] - precision) * (squares[i] / diagonal[i])
+        if bend > 0.0 and math.isfinite(slope[i]):
+            slope[i] = factor * (slope[i] + 0.5 * bend)
+            curvature[i] = factor * bend
+        else:
+            slope[i] = curvature[i] = 0.0
+        gain = entries.log_rates[i] + slope[i]
+        log_w[i] = log_total(gain, curvature[i], entries.growth, entries.log_odds[i])
+        shift = log_w[i] - entries.log_odds[i]
+        work[WEIGHTS, i] = entries.log_odds[i] + min(max(shift, -_CLIP), _CLIP)
+
+
+@jit
+def excess(z, b, squares, gram, work):
+    """Return the log of the row's weight over that of the proposal; makes rows of G."""
+    total = 0.0
+    for i in range(z.shape[0]):
+        if z[i] > 0.0:
+            make_row(i, gram)
+            bend = squares[i] - work[CURVATURE, i]
+            total += z[i] * (b[i] - work[SLOPE, i] - 0.5 * z[i] * bend)
+            total -= work[WEIGHTS, i] - work[LOG_W, i]
+            for j in range(i):
+                total -= gram.matrix[i, j] * z[i] * z[j]
+    return total
+
+
+@jit
+def _replace(
+    seed,
+    place,
+    z,
+    b,
+    squares,
+    gram,
+    diagonal,
+    table,
+    guide,
+    mean,
+    precision,
+    entries,
+    work,
+    support,
+):
+    """Propose a whole row, and accept or reject it."""
+    damped = next_uniform(seed, place) < 0.5
+    fill_proposal(damped, b, squares, diagonal, guide, mean, precision, entries, work)
+    whole_rows.draw(seed, place[1], place[2], place[0], work[WEIGHTS], table, support)
+    place[0] += 2 + z.shape[0] // 2
+    proposal = np.zeros(z.shape[0])
+    for i in range(z.shape[0]):
+        if support[i]:
+            gain = entries.log_rates[i] + work[SLOPE, i]
+            proposal[i] = draw_value(
+                seed, place, gain, work[CURVATURE, i], entries.growth, entries.log_hazards[i]
+            )
+    gained = excess(proposal, b, squares, gram, work) - excess(z, b, squares, gram, work)
+    if math.log(next_uniform(seed, place)) < gained:
+        z[:] = proposal
+
+
+@jit
+def sweep(
+    seed, number, first, products, observed, rows, loadings, common, diagonal,
+    log_rates, log_hazards, log_odds, growth, tables, steps, law_of_row, moves,
+    guide, mean, precision,
+):  # fmt: skip
+    """Update rows number first, first + 1, ... in place: values, relocations, then whole rows.
+
+    Arguments as in `sweep_gaussian.sweep`; rows are floats, and the prior of entries is that of
+    `Entries`. Tables are log f(k) - log e_k of their odds.
+    """
+    features = rows.shape[1]
+    work, own = np.empty((6, features)), np.empty_like(common)
+    gain, squares = work[GAIN], work[SQUARES]
+    active, support = np.empty(features, np.int64), np.empty(features, np.int8)
+    mask, place = np.empty(observed.shape[1], np.bool_), np.empty(3, np.int64)
+    entries = Entries(log_rates, log_hazards, log_odds, growth)
+    squares[:] = diagonal
+    gram = Gram(common, mask, False, loadings, common)
+    for n in range(rows.shape[0]):
+        law, z, b = law_of_row[n], rows[n], products[n]
+        begin_row(place, number, first + n)
+        if observed.shape[0] > 0:
+            mask[:] = observed[n]
+            add = own_squares(mask, loadings, diagonal, squares)
+            clear_unseen(squares, diagonal)
+            gram = Gram(own, mask, add, loadings, common)
+        nonzeros = fill_gain(z, log_rates, b, gram, gain)
+        if moves[law, FLIPS]:
+            _value_each(seed, place, z, nonzeros, gain, squares, gram, entries, steps[law])
+        if moves[law, RELOCATIONS]:
+            _relocate_each(seed, place, z, gain, squares, gram, entries, active, work[WEIGHTS])
+        if moves[law, WHOLE]:
+            _replace(
+                seed, place, z, b, squares, gram, diagonal, tables[law], guide, mean, precision,
+                entries, work, support,
+            )  # fmt: skip

@@ -1,0 +1,342 @@
+"""A table whose columns are of different kinds: features add to latent numbers.
+
+    eta_nl = b_l + sum_i z_ni A_il,         x_nd ~ the kind of column d, given its eta,
+
+    A_il ~ N(0, a^2 v_l),  b_l ~ N(m_l, 3^2 v_l),  a^2 ~ InvGamma(2, 1/2),  own ~ N(start, 1/2^2),
+
+v_l = 1, and 1/2 for unordered levels (`ribp.kinds`). Nothing is augmented: rows are weighed
+directly, and a missing entry drops out of every sum. Numbers are in units of their own noise, so
+that one feature scale a serves all kinds. Features are updated by Newton-Metropolis steps, which
+ask all rows for sums (`ribp.likelihoods.kind_steps`). What the levels of a feature in a column with
+unordered levels have in common is not seen by the data: it is drawn from its prior in every sweep
+and never reported, components are contrasts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from ribp.checks import FloatArray
+from ribp.errors import InputError
+from ribp.kernels import sweep_kinds as kernel
+from ribp.kernels.kind_terms import SQUARE, new_terms
+from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, shown
+from ribp.likelihoods.kind_columns import Column
+from ribp.likelihoods.kind_entries import KindEntryLaw
+from ribp.likelihoods.kind_steps import OWN_DEVIATION, Steps
+from ribp.likelihoods.likelihood import Ask, asked_in_memory
+from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.likelihoods.row_sweeps import Laws, Linear, RowPrior, Work
+
+BACKGROUND_WIDTH = 3.0
+"""Prior standard deviation of the background."""
+_SHAPE = 2.0  # of the inverse gamma law
+_VARIANCE = 1.0
+_EVERY, _ROOM = 8, 600.0  # factors before a logarithm, and what their logarithms may add up to
+_LEAST_BEND = 1e-3
+
+
+class KindsParameters(NamedTuple):
+    """Features and own numbers of a table of kinds."""
+
+    features: FloatArray
+    """A, shape (features, latent columns)."""
+    background: FloatArray
+    """b, shape (latent columns,)."""
+    feature_scale: float
+    """a, the prior standard deviation of an entry of A."""
+    own: FloatArray
+    """What columns have of their own, one after another."""
+
+
+class KindSums(NamedTuple):
+    """What features need: which are in use, and somebody who asks all rows."""
+
+    used: BoolArray
+    ask: Ask
+
+
+@dataclass(frozen=True)
+class ColumnsOfKinds(KindEntryLaw):
+    """The likelihood of a table of kinds.
+
+    Parameters
+    ----------
+    columns
+        Kind and prior of each column.
+    background
+        There is always one.
+    feature_scale
+        a: a number to keep it fixed; None to learn it.
+    known
+        No features can be known.
+    """
+
+    columns: tuple[Column, ...] = ()
+    background: bool = True
+    feature_scale: float | None = None
+    known: tuple[tuple[float, ...], ...] = ()
+
+    parameters_type: ClassVar[type] = KindsParameters
+    always_background: ClassVar[bool] = True
+
+    def check(self, n_dims: int, not_a_count: object = None) -> None:
+        """Raise an `InputError` unless data have the columns of the fit."""
+        if n_dims != len(self.columns):
+            raise InputError(
+                "X",
+                f"must have the {len(self.columns)} columns whose kinds are known",
+                f"{n_dims} columns",
+                "Pass the same columns in the same order.",
+            )
+
+    def check_values(self, data: Data, names: Any = None) -> None:
+        """Raise an `InputError` if some entry cannot be of its kind."""
+        seen = shown(data)
+        for d, column in enumerate(self.columns):
+            values = data.values[seen[:, d], d]
+            wrong = values[~column.kind.possible(values)]
+            if wrong.size:
+                name = d if names is None else repr(str(names[d]))
+                raise InputError(
+                    "X",
+                    f"must hold {column.kind.rule} in column {name}, which is {column.kind.name}",
+                    f"{wrong[0]:g}",
+                    "Correct the entry, leave it empty, or choose another kind.",
+                )
+
+    # Units
+
+    def standard(self, data: Data) -> Data:
+        """Return data in standard units."""
+        at = [d for d, column in enumerate(self.columns) if column.kind.has_units]
+        values = data.values.copy() if at else data.values
+        for d in at:
+            values[:, d] = self.columns[d].standard(values[:, d])
+        if at and not data.complete:
+            values[~data.observed] = 0.0
+        return Data(values, data.observed)
+
+    @property
+    def log_volume(self) -> float:
+        """What log densities of data in standard units lose in the units of the user."""
+        return math.fsum(column.log_volume for column in self.columns)
+
+    def row_log_volume(self, data: Data) -> FloatArray:
+        """Return the same of some rows, shape (rows,)."""
+        terms = np.zeros(data.shape)
+        for d, column in enumerate(self.columns):
+            if column.kind.has_units:
+                terms[:, d] = column.log_volumes(data.values[:, d])
+        return exact_sums(terms, shown(data))
+
+    def reported(self, parameters: KindsParameters) -> KindsParameters:
+        """Return parameters in the units of the user, levels as contrasts."""
+        given = self._in_units(parameters, 1.0)
+        features, background = given.features.copy(), given.background.copy()
+        for d in self.places.levels.tolist():
+            at = self.places.latent(d)
+            features[:, at] -= features[:, at].mean(axis=1, keepdims=True)
+            background[at] -= background[at].mean()
+        return given._replace(features=features, background=background)
+
+    def standardised(self, parameters: KindsParameters) -> KindsParameters:
+        """Return parameters, given in the units of the user, in standard units."""
+        return self._in_units(parameters, -1.0)
+
+    def _in_units(self, parameters: KindsParameters, sign: float) -> KindsParameters:
+        """Return parameters with noise and background of numbers in other units."""
+        own, background = parameters.own.copy(), parameters.background.copy()
+        for d, column in enumerate(self.columns):
+            if column.kind.has_units:
+                at, here = int(self.places.own_at[d]), int(self.places.at[d])
+                noise = own[at] if sign < 0 else own[at] + math.log(column.spread)
+                background[here] += sign * column.mean / math.exp(noise)
+                own[at] += sign * math.log(column.spread)
+        return parameters._replace(own=own, background=background)
+
+    # To begin with
+
+    def first_guess(self, data: Data, n_features: int) -> KindsParameters:
+        """Return parameters of the size of the data."""
+        places = self.places
+        features = np.zeros((n_features, places.n_latent))
+        return KindsParameters(
+            features, places.centre.copy(), self.feature_scale or 1.0, places.start.copy()
+        )
+
+    def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
+        """Return a Gaussian model that looks for the same rows: columns of equal variance."""
+        places, seen = self.places, shown(data)
+        values, observed = np.zeros((len(seen), places.n_latent)), seen[:, places.column]
+        for d, column in enumerate(self.columns):
+            values[:, places.latent(d)] = column.kind.linear(data.values[:, d])
+        number = np.maximum(observed.sum(axis=0), 1)
+        values = np.where(observed, values, 0.0)
+        values = np.where(observed, values - values.sum(axis=0) / number, 0.0)
+        spread = np.sqrt((values**2).sum(axis=0) / number)
+        values /= np.where(spread > 0, spread, 1.0)
+        hidden = data.observed if data.complete else observed
+        return LinearGaussian(background=True), Data(values, hidden)
+
+    # Simulation
+
+    def draw_prior(self, rng: np.random.Generator, n_features: int, dims: int) -> KindsParameters:
+        """Draw the feature scale, then everything else."""
+        places = self.places
+        scale = self.feature_scale or math.sqrt(0.5 * _VARIANCE / rng.standard_gamma(_SHAPE))
+        sizes = np.sqrt(places.variance)
+        features = scale * sizes * rng.standard_normal((n_features, places.n_latent))
+        background = places.centre + BACKGROUND_WIDTH * sizes * rng.standard_normal(places.n_latent)
+        own = places.start + OWN_DEVIATION * rng.standard_normal(places.start.size)
+        return KindsParameters(features, background, scale, own)
+
+    def draw_data(
+        self, rng: np.random.Generator, rows: Rows, parameters: KindsParameters
+    ) -> FloatArray:
+        """Draw X."""
+        eta = self.means(rows, parameters)
+        return self._by_column(
+            len(eta),
+            lambda d, at, own: self.columns[d].kind.draw(rng, eta[:, at], parameters.own[own]),
+        )
+
+    # Rows and parameters given data
+
+    def row_work(
+        self, seed: np.uint64, number: int, parameters: KindsParameters, prior: RowPrior
+    ) -> Work[int]:
+        """Return what a sweep does to a block of rows."""
+        places, laws = self.places, Laws.of(prior)
+        features, background, _, own = parameters
+        latent = self._latent(features, background)
+        bend = self._bend(parameters, laws.moments[0])
+        linear = Linear.of(features, 1.0 / bend, laws)
+        columns, nothing = places.columns(own), np.empty((0, 0))
+
+        def work(first: int, values: Any, observed: Any, law_of_row: Any, rows: Rows) -> int:
+            data, products = Data(values, observed), nothing
+            if prior.whole.any():
+                pseudo = self._working(data, parameters, laws.moments[0], bend)
+                products = linear.products(*pseudo, background)
+            kernel.sweep(
+                seed, number, first, products, places.numbers(values), observed, rows, columns,
+                new_terms(len(self.columns)), latent, *laws[:3], law_of_row, laws.moves,
+                linear.loadings, linear.diagonal, linear.guide, *laws.moments,
+            )  # fmt: skip
+            return 0
+
+        return work
+
+    def _latent(self, features: FloatArray, background: FloatArray) -> kernel.Latent:
+        """Return features as kernels want them."""
+        kinds = self.places.kinds
+        numbers = np.array([kind.form == SQUARE for kind in kinds])[self.places.column]
+        largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
+        every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
+        loadings = np.ascontiguousarray(features.T)
+        growth = np.exp(np.where(numbers[:, None] | (every == 0), 0.0, loadings))
+        return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
+
+    def working(self, data: Data, parameters: KindsParameters) -> tuple[Data, FloatArray]:
+        """Return data for which rows are about linear and Gaussian, and variances of columns."""
+        bend = self._bend(parameters, 0.0)
+        return self._working(data, parameters, 0.0, bend), 1.0 / bend
+
+    def _bend(self, parameters: KindsParameters, share: float) -> FloatArray:
+        """Return the bend of the log-likelihood where rows have a share of every feature."""
+        eta = (parameters.background + share * parameters.features.sum(axis=0))[None, :]
+        found = np.empty(self.places.n_latent)
+        for d, column in enumerate(self.columns):
+            at, own = self.places.latent(d), parameters.own[self.places.own(d)]
+            found[at] = column.kind.information(eta[:, at], own)[0]
+        return np.maximum(found, _LEAST_BEND)
+
+    def _working(
+        self, data: Data, parameters: KindsParameters, share: float, bend: FloatArray
+    ) -> Data:
+        """Return eta + l'/bend there: a Newton step of each entry."""
+        eta = parameters.background + share * parameters.features.sum(axis=0)
+        wide = np.broadcast_to(eta, (len(data.values), eta.size))
+        found = np.empty(wide.shape)
+        for d, column in enumerate(self.columns):
+            at, own = self.places.latent(d), parameters.own[self.places.own(d)]
+            slope = column.kind.slopes(data.values[:, d], wide[:, at], own)[0]
+            found[:, at] = eta[at] + slope / bend[at]
+        return Data(found, self.places.observed(data))
+
+    def swept_sums(self, swept: int, used: BoolArray, ask: Ask) -> KindSums:
+        """Return who asks all rows: a sweep has added up nothing."""
+        return KindSums(used, ask)
+
+    def sums(
+        self, rng: np.random.Generator, data: Data, rows: Rows, parameters: KindsParameters
+    ) -> KindSums:
+        """Return the same of data in memory."""
+        return KindSums(in_use(rows), asked_in_memory(data, rows))
+
+    def draw(
+        self, rng: np.random.Generator, parameters: KindsParameters, sums: KindSums
+    ) -> KindsParameters:
+        """Take a step of all features and own numbers, and draw their scale."""
+        features, background, scale, own = parameters
+        places, used = self.places, np.flatnonzero(sums.used)
+        steps = Steps(rng, sums.ask, places, features, background, own, scale, BACKGROUND_WIDTH)
+        steps.take(used)
+        features, background = steps.features, steps.background
+        if self.feature_scale is None:
+            squares = features[used] ** 2 / places.variance
+            rate = 0.5 * (_VARIANCE + float(squares.sum()))
+            scale = math.sqrt(rate / rng.standard_gamma(_SHAPE + 0.5 * squares.size))
+        unused = np.flatnonzero(~sums.used)
+        sizes = np.sqrt(places.variance)
+        features[unused] = scale * sizes * rng.standard_normal((unused.size, places.n_latent))
+        self._draw_common(rng, features, background, scale)
+        return KindsParameters(features, background, scale, steps.own)
+
+    def _draw_common(
+        self, rng: np.random.Generator, features: FloatArray, background: FloatArray, scale: float
+    ) -> None:
+        """Draw what unordered levels have in common, which the data do not see, in place."""
+        for d in self.places.levels.tolist():
+            at, number = self.places.latent(d), int(self.places.width[d])
+            size = math.sqrt(self.columns[d].kind.variance / number)
+            common = scale * size * rng.standard_normal(len(features))
+            features[:, at] += (common - features[:, at].mean(axis=1))[:, None]
+            centre = float(self.places.centre[at].mean())
+            common_b = centre + BACKGROUND_WIDTH * size * float(rng.standard_normal())
+            background[at] += common_b - background[at].mean()
+
+    # Weighing
+
+    def log_joint(self, data: Data, rows: Rows, parameters: KindsParameters) -> float:
+        """Return log p(X, parameters | Z), features that no row has integrated out."""
+        terms = self.summed_log_terms(data, rows, parameters)
+        return terms + self._log_prior(parameters, in_use(rows))
+
+    def log_weight(self, parameters: KindsParameters, sums: KindSums) -> float:
+        """Return log p(parameters | Z): the rest is `log_terms`."""
+        return self._log_prior(parameters, sums.used)
+
+    def _log_prior(self, parameters: KindsParameters, used: BoolArray) -> float:
+        """Return the log density of parameters, the feature scale as log a^2."""
+        places, scale = self.places, parameters.feature_scale
+        size = np.sqrt(places.variance)
+        value = _normal(parameters.features[used], scale * size)
+        value += _normal(parameters.background - places.centre, BACKGROUND_WIDTH * size)
+        value += _normal(parameters.own - places.start, np.float64(OWN_DEVIATION))
+        if self.feature_scale is None:
+            rate = 0.5 * _VARIANCE / scale**2
+            value += _SHAPE * math.log(rate) - rate - float(gammaln(_SHAPE))
+        return value
+
+
+def _normal(values: FloatArray, deviation: FloatArray | np.float64) -> float:
+    """Return the sum of log densities of normal numbers around zero."""
+    size = np.broadcast_to(deviation, values.shape)
+    return float((-0.5 * (values / size) ** 2 - np.log(size * math.sqrt(2.0 * math.pi))).sum())

@@ -1,0 +1,128 @@
+"""An entry of a table of kinds given its row: column by column, the law of its kind.
+
+What features make of a row (`means`) is eta, one number for each latent column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ribp.checks import FloatArray
+from ribp.kinds.levels import OfLevels
+from ribp.likelihoods.data import BoolArray, Data, shown
+from ribp.likelihoods.kind_columns import Column, Places
+from ribp.likelihoods.likelihood import Likelihood
+
+PerColumn = Callable[[int, slice, slice], Any]
+
+
+class KindEntryLaw(Likelihood[Any]):
+    """The law of an entry of a table of kinds."""
+
+    columns: tuple[Column, ...]
+    description = "columns of different kinds"
+    scales = {"feature_scale": (), "own": ("own",)}  # noqa: RUF012 - as `Likelihood` has it
+
+    @cached_property
+    def places(self) -> Places:
+        """Where columns have their latent columns."""
+        return Places(self.columns)
+
+    def read(self, features: FloatArray, background: FloatArray, scales: dict[str, Any]) -> Any:
+        """Return the parameters of a draw that was stored."""
+        size, own = float(scales["feature_scale"]), np.asarray(scales["own"])
+        return self.parameters_type(features, background, size, own)
+
+    def on_columns(self, parameters: Any, columns: BoolArray) -> tuple[Likelihood[Any], Any]:
+        """Return the law and the parameters of some of the columns."""
+        some = np.flatnonzero(columns).tolist()
+        law = replace(self, columns=tuple(self.columns[d] for d in some))  # type: ignore[type-var]
+        latent = columns[self.places.column]
+        own = np.repeat(columns, self.places.n_own)
+        return law, parameters._replace(
+            features=parameters.features[:, latent],
+            background=parameters.background[latent],
+            own=parameters.own[own],
+        )
+
+    def loadings(self, parameters: Any) -> FloatArray:
+        """Return A, nothing where levels have no order: a residual there has no direction."""
+        found = np.zeros((len(parameters.features), len(self.columns)))
+        for d, column in enumerate(self.columns):
+            if column.kind.width == 1:
+                found[:, d] = parameters.features[:, self.places.at[d]]
+        return found
+
+    def _by_column(self, rows: int, work: PerColumn) -> FloatArray:
+        """Return what `work` makes of each column, given its own and its latent columns."""
+        found = np.zeros((rows, len(self.columns)))
+        for d in range(len(self.columns)):
+            found[:, d] = work(d, self.places.latent(d), self.places.own(d))
+        return found
+
+    def expectations(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return E[x | z] of all entries; of levels that of their number."""
+        return self._by_column(
+            len(means),
+            lambda d, at, own: self.columns[d].kind.expected(means[:, at], parameters.own[own])[0],
+        )
+
+    def variances(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return Var[x | z]."""
+        return self._by_column(
+            len(means),
+            lambda d, at, own: self.columns[d].kind.expected(means[:, at], parameters.own[own])[1],
+        )
+
+    def log_density(self, values: FloatArray, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return the log density or log probability of each entry."""
+        return self._by_column(
+            len(means),
+            lambda d, at, own: self.columns[d].kind.log_density(
+                values[:, d], means[:, at], parameters.own[own]
+            ),
+        )
+
+    def level_probs(self, d: int, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return the probability of each level of column d, shape (rows, levels)."""
+        kind, own = self.columns[d].kind, parameters.own[self.places.own(d)]
+        assert isinstance(kind, OfLevels)
+        return kind.level_probs(means[:, self.places.latent(d)], own)
+
+    def tails(
+        self, values: FloatArray, means: FloatArray, parameters: Any
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P(X < x) and P(X > x)."""
+        below, above = (
+            self._by_column(
+                len(means),
+                lambda d, at, own, side=side: self.columns[d].kind.tails(  # type: ignore[misc]
+                    values[:, d], means[:, at], parameters.own[own]
+                )[side],
+            )
+            for side in (0, 1)
+        )
+        return below, above
+
+    def column_log_density(self, seen: Data, values: FloatArray) -> FloatArray:
+        """Return what the law of each column by itself says."""
+        observed = shown(seen)
+        return self._by_column(
+            len(values),
+            lambda d, at, own: self.columns[d].kind.alone(
+                self.columns[d].kind.look(seen.values[observed[:, d], d]), values[:, d]
+            ),
+        )
+
+    def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
+        """Return the same of each entry given the others of its column."""
+        found = np.full(values.shape, np.nan)
+        for d, column in enumerate(self.columns):
+            at = observed[:, d]
+            found[at, d] = column.kind.left_out(values[at, d])
+        return found

@@ -1,0 +1,43 @@
+"""Features and rows of a result as data frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ribp.posterior.feature_spread import Spread, spread, values_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ribp.results.result import Result
+
+
+def components_frame(result: Result) -> pd.DataFrame:
+    """Return a line for each feature and column: mean, and 5% and 95% of the draws that have it."""
+    import pandas as pd
+
+    columns = result.tree["features"]["dim"].to_numpy()
+    spreads = [
+        spread(values_of(result.tree, result.alignment, "components", place))
+        for place in result.shown_places.tolist()
+    ]
+    mean, low, high = (
+        np.concatenate([getattr(one, part) for one in spreads] or [np.empty(0)])
+        for part in Spread._fields
+    )
+    names = np.repeat(np.array(result.feature_names, dtype=object), len(columns))
+    return pd.DataFrame(
+        {"feature": names, "column": np.tile(columns, len(spreads)), "mean": mean, "5%": low,
+         "95%": high}
+    )  # fmt: skip
+
+
+def rows_frame(result: Result) -> pd.DataFrame:
+    """Return P(row has feature), a line for each row that was fitted."""
+    import pandas as pd
+
+    rows = result.tree["features"]["row"].to_numpy()
+    index = pd.Index(rows.astype(object) if rows.dtype.kind == "U" else rows, name="row")
+    return pd.DataFrame(result.row_probs(), index=index, columns=result.feature_names)

@@ -1,0 +1,107 @@
+"""Every kind of column, small tables of them, and numbers that see all of a state."""
+
+import numpy as np
+from scipy.special import expit
+
+from ribp import counts, kinds
+from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
+from ribp.likelihoods.data import with_missing
+from ribp.likelihoods.kind_columns import Column
+from ribp.mcmc import gibbs_rows
+from ribp.model import Model
+from ribp.testing.geweke import one_step_p_values
+
+KINDS = {
+    "real": kinds.real(),
+    "positive": kinds.positive(),
+    "binary": kinds.binary(),
+    "binomial": kinds.binomial(3),
+    "ordinal": kinds.ordinal(["a", "b", "c", "d"]),
+    "categorical": kinds.categorical(["a", "b", "c"]),
+    "log-poisson": kinds.log_poisson(),
+    "negbin": kinds.negbin(),
+}
+OWN = {"real": (0.2,), "positive": (-0.3,), "negbin": (0.5,), "ordinal": (0.4, -0.3)}
+VALUES = {
+    "real": [-1.3, 0.4],
+    "positive": [0.3, 2.0],
+    "binary": [0.0, 1.0],
+    "binomial": [0.0, 2.0, 3.0],
+    "ordinal": [0.0, 1.0, 2.0, 3.0],
+    "categorical": [0.0, 1.0, 2.0],
+    "log-poisson": [0.0, 1.0, 4.0],
+    "negbin": [0.0, 1.0, 5.0],
+}
+COUNTS = {
+    "gap": counts.by_row([counts.table([0, 0.5, 0, 0.5])] * 3 + [counts.uniform(0, 2)] * 2),
+    "interval": counts.as_row_counts("uniform(1, 2)", 5),
+    "learned": counts.as_row_counts(counts.learned([0.5, 1.0, 1.0]), 5),
+}
+FEATURES, N_ROWS = 3, 5
+
+
+def column(kind, number=0.3):
+    """Return a column with some prior means."""
+    centre = tuple(number * (0.5 + np.arange(kind.width)))
+    return Column(kind, centre, OWN.get(kind.name, ())[: kind.n_own])
+
+
+def table(names, **options):
+    """Return the likelihood of columns of these kinds."""
+    return ColumnsOfKinds(tuple(column(KINDS.get(name, name)) for name in names), **options)
+
+
+class Joint:
+    """What a joint-distribution test asks for: a table of kinds and a sampler."""
+
+    def __init__(
+        self, likelihood, law="interval", update=gibbs_rows.update_in_memory, sweeps=1, share=0.3
+    ):
+        self.model = Model(COUNTS[law], FEATURES, likelihood)
+        shape = N_ROWS, len(likelihood.columns)
+        self.missing = np.random.default_rng(2).random(shape) < share
+        self.sweep, self.sweeps = update, sweeps
+
+    def simulate(self, rng):
+        state, values = self.model.simulate(rng, self.missing.shape[1])
+        return state, with_missing(np.where(self.missing, np.nan, values))
+
+    def update(self, rng, state, data):
+        for _ in range(self.sweeps):
+            state, _ = self.sweep(rng, np.uint64(rng.integers(2**63)), state, self.model, data)
+        return state
+
+    def one_sweep(self, n, seed):
+        return one_step_p_values(
+            self.simulate, self.update, self.statistics, n_replicates=n, seed=seed
+        )
+
+    def statistics(self, state, data):
+        law, given = self.model.likelihood, state.parameters
+        eta, sizes = law.means(state.rows, given), state.rows.sum(axis=0)
+        seen = data.observed if data.observed.size else np.ones(data.shape, bool)
+        density = law.log_density(data.values, eta, given)[seen]
+        found = {
+            "features in use": (sizes > 0).sum(),
+            "equal rows": float((state.rows[0] == state.rows[1]).all()),
+            "ones of the first row": state.rows[0].sum(),
+            "weights": expit(state.log_odds).sum(),
+            "mass": np.log(state.mass),
+            "features of nobody": (sizes == 0) @ np.tanh(np.abs(given.features[:, 0])),
+            "unseen": np.tanh(eta)[~seen[:, law.places.column]].sum(),
+            "log likelihood": np.clip(density, -20.0, 5.0).sum(),
+        }
+        if law.feature_scale is None:
+            found["scale"] = np.log(given.feature_scale)
+            found["scale and use"] = np.log(given.feature_scale) * (sizes > 0).sum()
+        for k in range(eta.shape[1]):
+            here, entry = np.tanh(data.values[:, law.places.column[k]] - 1.0), np.tanh(eta[:, k])
+            found |= {
+                f"background {k}": np.tanh(given.background[k] / 3.0),
+                f"features {k}": np.tanh(np.abs(given.features[:, k])).mean(),
+                f"used {k}": np.tanh(np.abs(given.features[:, k])) @ (sizes > 0),
+                f"fit {k}": (here * entry)[seen[:, law.places.column[k]]].sum(),
+            }
+        for k, value in enumerate(given.own):
+            found |= {f"own {k}": value, f"own {k} squared": (value - law.places.start[k]) ** 2}
+        return found

@@ -1,0 +1,103 @@
+"""Sums over rows for features of a table of kinds: against the laws of the kinds."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from ribp.kernels import kind_features as kernel
+from ribp.kernels.kind_terms import LEVELS, SQUARE
+from tests.helpers.kind_cases import KINDS, VALUES, table
+
+NAMES = [*KINDS, "ordinal", "binary"]
+LAW = table(NAMES)
+PLACES = LAW.places
+N = 7
+RNG = np.random.default_rng(5)
+ROWS = RNG.integers(0, 2, (N, 3)).astype(np.int8)
+GIVEN = LAW.draw_prior(RNG, 3, len(NAMES))
+X = np.array(
+    [
+        [VALUES[name][k] for name, k in zip(NAMES, line, strict=True)]
+        for line in [[RNG.integers(len(VALUES[name])) for name in NAMES] for _ in range(N)]
+    ]
+)
+SEEN = {"all": np.ones(X.shape, bool), "most": RNG.random(X.shape) < 0.7}
+COLUMNS = PLACES.columns(GIVEN.own)
+LEVEL = np.where(COLUMNS.form == LEVELS, 1, 0)
+
+
+def added(which, two, seen, steps):
+    """Return the sums of the kernel, by column of the data."""
+    sums = np.zeros((len(NAMES), 5))
+    observed = np.zeros((0, 0), bool) if seen.all() else seen
+    kernel.add_sums(
+        which, two, PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background,
+        LEVEL, np.vstack([steps, np.exp(steps)])[:, COLUMNS.place], sums,
+    )  # fmt: skip
+    found = np.empty_like(sums)
+    found[COLUMNS.place] = sums
+    return found
+
+
+def by_definition(which, seen, steps):
+    """Return the same from the laws."""
+    eta, found = LAW.means(ROWS, GIVEN), np.zeros((len(NAMES), 5))
+    members = np.ones(N, bool) if which < 0 else ROWS[:, which] == 1
+    for d, kind in enumerate(PLACES.kinds):
+        at, own = PLACES.latent(d), GIVEN.own[PLACES.own(d)]
+        level = 1 if kind.form == LEVELS else 0
+        here = members & seen[:, d]
+        x, before = X[here, d], eta[here][:, at]
+        after = before + steps[d] * (np.arange(kind.width) == level)
+        found[d, kernel.GAIN] = (
+            kind.log_density(x, after, own) - kind.log_density(x, before, own)
+        ).sum()
+        for slope, bent, there in ((0, 1, before), (3, 4, after)):
+            both = kind.slopes(x, there, own)
+            found[d, slope], found[d, bent] = (one[:, level].sum() for one in both)
+    return found
+
+
+@pytest.mark.parametrize("seen", SEEN)
+@pytest.mark.parametrize("which", [-1, 0, 2])
+def test_sums_at_two_points(which, seen):
+    steps = np.random.default_rng(0).normal(0, 1, len(NAMES))
+    found, expected = added(which, True, SEEN[seen], steps), by_definition(which, SEEN[seen], steps)
+    numbers = np.array([kind.form == SQUARE for kind in PLACES.kinds])  # need only the first point
+    np.testing.assert_allclose(found[~numbers], expected[~numbers], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found[numbers, :2], expected[numbers, :2], rtol=1e-10)
+
+
+def test_sums_at_one_point():
+    steps = np.zeros(len(NAMES))
+    found, expected = added(1, False, SEEN["most"], steps), by_definition(1, SEEN["most"], steps)
+    np.testing.assert_allclose(found[:, :2], expected[:, :2], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_own_numbers_at_candidates(seen):
+    """Log-likelihoods of thresholds and shapes; squares and numbers of entries for real columns."""
+    observed = np.zeros((0, 0), bool) if seen == "all" else SEEN[seen]
+    some = np.flatnonzero(PLACES.n_own[COLUMNS.place] > 0)
+    numbers, expected = np.zeros((some.size, 2, 4)), np.zeros((some.size, 2))
+    eta = LAW.means(ROWS, GIVEN)
+    for k, c in enumerate(some):
+        d = int(COLUMNS.place[c])
+        kind, here = PLACES.kinds[d], SEEN[seen][:, d]
+        x, v = X[here, d], eta[here][:, PLACES.latent(d)]
+        if kind.form == SQUARE:
+            rest = kind.slopes(x, v, GIVEN.own[PLACES.own(d)])[0]
+            expected[k] = [(rest**2).sum(), here.sum()]
+            continue
+        for candidate, shift in enumerate((0.0, 0.7)):
+            own = GIVEN.own[PLACES.own(d)] + shift
+            line = kind.thresholds(own) if kind.levels else kind.numbers(own)
+            numbers[k, candidate, : len(line)] = line
+            constant = 0.0 if kind.levels else gammaln(x + 1.0)
+            expected[k, candidate] = (kind.log_density(x, v, own) + constant).sum()
+    found = np.zeros(expected.shape)
+    kernel.own_log_likelihoods(
+        PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background, some,
+        numbers, found,
+    )  # fmt: skip
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

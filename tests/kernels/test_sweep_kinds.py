@@ -1,0 +1,162 @@
+"""Rows of a table of kinds: conditionals and transitions against enumeration."""
+
+import numpy as np
+import pytest
+
+from ribp.kernels import kind_terms
+from ribp.kernels import sweep_kinds as kernel
+from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE
+from tests.helpers.kind_cases import KINDS, VALUES, table
+from tests.helpers.row_cases import (
+    EXACT,
+    FEATURES,
+    ROWS,
+    TABLE,
+    THETA,
+    after_flip,
+    after_proposal,
+    after_relocations,
+    after_walk,
+    posterior,
+    proposal_law,
+    step,
+)
+
+MIXED = list(KINDS)
+TABLES = {name: [name] * 2 for name in KINDS} | {"mixed": MIXED, "many": ["binary"] * 19}
+SIZES = {"usual": 1.0, "large": 200.0, "huge": 2000.0}
+
+
+class Row:
+    """One row of a table, with features."""
+
+    def __init__(self, names, seen="most", size=1.0):
+        rng = np.random.default_rng(3)
+        self.law = table(names)
+        self.x = np.array([VALUES[name][at % len(VALUES[name])] for at, name in enumerate(names)])
+        self.seen = np.arange(len(names)) % 4 != 3 if seen == "most" else np.ones(len(names), bool)
+        given = self.law.draw_prior(rng, FEATURES, len(names))
+        numbers = np.array([KINDS[name].has_units for name in names])[self.law.places.column]
+        self.given = given._replace(features=given.features * np.where(numbers, 1.0, size))
+        self.latent = self.law._latent(self.given.features, self.given.background)
+        self.columns = self.law.places.columns(self.given.own)
+        self.terms = kind_terms.new_terms(len(names))
+        mask = np.zeros(0, bool) if self.seen.all() else self.seen
+        kind_terms.fill_terms(
+            self.law.places.numbers(self.x[None])[0], mask, self.columns, self.terms
+        )
+        self.work, self.shares = np.empty((6, FEATURES)), np.empty(self.law.places.n_latent)
+        kernel.fill_linear(self.terms, self.latent.loadings, self.work[kernel.LINEAR])
+
+    def log_likelihood(self):
+        eta = self.law.means(ROWS, self.given)
+        density = self.law.log_density(np.tile(self.x, (len(ROWS), 1)), eta, self.given)
+        return density[:, self.seen].sum(axis=1)
+
+    def log_odds(self, law):
+        def odds(z, i):
+            eta = np.empty(self.shares.size)
+            kind_terms.fill_eta(z, i, self.latent.features, self.latent.background, eta)
+            kernel.fill_gains(i, i + 1, eta, self.terms, self.latent, self.work, self.shares)
+            prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
+            return prior + self.work[kernel.GAINS, i]
+
+        return odds
+
+    def log_weights(self, z, i):
+        eta = np.empty(self.shares.size)
+        kernel.relocation_log_weights(
+            i, z, THETA, self.terms, self.latent, eta, self.work, self.shares
+        )
+        return self.work[kernel.GAINS].copy()
+
+
+@pytest.mark.parametrize("seen", ["all", "most"])
+@pytest.mark.parametrize("names", TABLES)
+def test_flips_and_relocations_leave_the_posterior_unchanged(names, seen):
+    row = Row(TABLES[names], seen)
+    for law in ("interval", "one count"):
+        pi = posterior(row.log_likelihood(), TABLE[law])
+        for i in range(FEATURES):
+            np.testing.assert_allclose(after_flip(pi, i, row.log_odds(law)), pi, **EXACT)
+        np.testing.assert_allclose(after_relocations(pi, row.log_weights), pi, **EXACT)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_gains_whatever_the_size_of_features(size):
+    """Eight factors to a logarithm, fewer, or differences where exponentials are too large."""
+    row = Row(["binary"] * 9 + ["ordinal", "categorical", "binomial"], "all", SIZES[size])
+    assert row.latent.every == {"usual": 8, "large": row.latent.every, "huge": 0}[size]
+    assert 0 <= row.latent.every <= 8
+    density = row.log_likelihood()
+    for at in range(len(ROWS)):
+        weights = row.log_weights(ROWS[at].copy(), 0) if ROWS[at, 0] else None
+        for j in range(FEATURES):
+            if weights is not None and (j == 0 or not ROWS[at, j]):
+                there = (at & ~1) | 1 << j
+                expected = density[there] - density[at & ~1] + THETA[j]
+                assert weights[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_rates_that_are_too_large_count_for_nothing():
+    row = Row(["log-poisson"] * 2, "all", 2000.0)
+    odds = row.log_odds("interval")(ROWS[0].copy(), int(row.given.features[:, 0].argmax()))
+    assert odds < -1e100 or odds == -np.inf
+
+
+def test_relocations_that_walk_are_caught():
+    row = Row(MIXED)
+    pi = posterior(row.log_likelihood(), TABLE["interval"])
+    assert np.abs(after_walk(pi, row.log_weights) - pi).sum() > 1e-3
+
+
+@pytest.mark.parametrize("law", TABLE)
+def test_whole_rows_leave_the_posterior_unchanged(law):
+    row, shift = Row(MIXED), np.array([0.5, -1.0, 2.0, 0.1])
+    pi, q = posterior(row.log_likelihood(), TABLE[law]), proposal_law(TABLE[law], THETA + shift)
+    eta = np.empty(row.shares.size)
+    excess = np.array(
+        [kernel.excess(z, shift, row.terms, row.latent, eta, row.shares) for z in ROWS]
+    )
+    np.testing.assert_allclose(after_proposal(pi, q, excess), pi, **EXACT)
+    assert np.abs(after_proposal(pi, q, excess + ROWS @ shift) - pi).sum() > 0.01
+
+
+def swept(names, moves, theta=THETA, seen="most", n=12):
+    """Return rows after a sweep that makes some of the moves."""
+    row = Row(names, seen)
+    rows = np.tile(ROWS[5], (n, 1))
+    data = np.tile(row.law.places.numbers(row.x[None]), (n, 1))
+    observed = np.tile(row.seen, (n, 1)) if seen == "most" else np.zeros((0, 0), bool)
+    table_ = TABLE["interval"]
+    steps = np.diff(table_)[None]
+    size = row.shares.size
+    kernel.sweep(
+        np.uint64(1), 0, 7, np.zeros((n, FEATURES)), data, observed, rows, row.columns, row.terms,
+        row.latent, theta, table_[None], steps, np.zeros(n, np.int64),
+        np.array([[one in moves for one in (FLIPS, RELOCATIONS, WHOLE)]]),
+        np.ones((size, FEATURES)), np.full(FEATURES, float(size)), np.eye(FEATURES), 0.5, 4.0,
+    )  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize("seen", ["all", "most"])
+def test_a_sweep_makes_the_moves_it_is_told(seen):
+    assert (swept(MIXED, ()) == ROWS[5]).all()
+    assert (swept(MIXED, (FLIPS,), seen=seen).sum(axis=1) != 2).any()
+    moved = swept(MIXED, (RELOCATIONS,), seen=seen)
+    assert (moved.sum(axis=1) == 2).all()
+    assert (moved != ROWS[5]).any()
+    assert (swept(["binary"] * 3, (WHOLE,), seen=seen) != ROWS[5]).any()
+
+
+def test_places_without_weight_are_not_taken():
+    moved = swept(["binary"] * 3, (RELOCATIONS,), np.full(FEATURES, -np.inf))
+    assert (moved == ROWS[5]).all()
+
+
+def test_levels_share_what_is_observed_of_their_column():
+    law = table(["categorical", "binary"])
+    columns, mask = law.places.columns(law.places.start), np.ones(4, bool)
+    kernel.spread_mask(np.array([False, True]), columns, mask)
+    np.testing.assert_array_equal(mask, [False, False, False, True])
