@@ -49,6 +49,17 @@ def test_scales_stay_above_the_least():
         assert kernel.LEAST_SCALE <= tau < 2e-3
 
 
+@pytest.mark.parametrize("start", [-5.0, 3.0])
+def test_slices_far_from_the_mode_step_towards_it(start):
+    terms = np.array([0.0, 0.5, 0.0, 0.5, 0.0])  # symmetric around 0
+    for seed in range(20):
+        place = np.zeros(3, np.int64)
+        at = kernel.slice_step(np.uint64(seed), place, start, terms, 0.1, -np.inf)
+        # The slice ends where the density is as low on the other side.
+        assert abs(at) <= abs(start)
+        assert at != start
+
+
 def densities(dims, linear_dims):
     """Return a check of the common scale of three strengths of a feature, by quadrature."""
     sums, sizes, mu, tau = np.array([[3.0], [3.3], [4.1]]), np.array([2.2]), 1.0, 0.6

@@ -259,6 +259,18 @@ def test_a_few_rows_are_swept_without_the_compiler_too(seen, moves):
         assert set(ones) <= set(ONES)
 
 
+def test_features_that_are_certain_need_no_random_numbers():
+    theta = np.array([50.0, -50.0, 50.0, -50.0])
+    rows = np.ones((1, FEATURES)) * (theta > 0)
+    b, squares, _ = at_hand(SEEN["all"])
+    kernel.sweep(
+        np.uint64(1), 0, 0, 1e-3 * b[None], np.empty((0, 0), bool), rows, LOADINGS, COMMON,
+        squares, theta, np.zeros((1, FEATURES + 1)), np.zeros((1, FEATURES)),
+        np.zeros(1, np.int64), np.array([(True, False, False)]), COMMON, 0.4, 5.0, 1.0, 0.4,
+    )  # fmt: skip
+    np.testing.assert_array_equal(rows[0] != 0, theta > 0)
+
+
 def test_a_strength_of_zero_does_not_take_its_feature_away():
     support, size, _ = supported(ROWS[1].copy(), SEEN["all"], "signed")
     support.m[0], support.m_matrix[0, 0] = 0.0, 0.0
