@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from scipy.stats import hypergeom
 
 from ribp import checks
@@ -57,7 +56,8 @@ def component(result: Result, place: int) -> Spread:
 
 def weight(result: Result, place: int) -> Spread:
     """Return mean and spread of the weight of a feature, a probability."""
-    return spread(expit(values_of(result.tree, result.alignment, "log_odds", place)))
+    theta = values_of(result.tree, result.alignment, "log_odds", place)
+    return spread(result.model.likelihood.entry_law.probabilities(theta))
 
 
 # Rows

@@ -322,8 +322,8 @@ class Result:
         features: ArrayLike | None = None,
         max_draws: int | None = 100,
         **options: Any,
-    ) -> Rows:
-        """Return 0/1 rows that obey their count laws, shape (rows, features).
+    ) -> Any:
+        """Return 0/1 rows, or counts, that obey their count laws, shape (rows, features).
 
         Only some `features` may be allowed; other arguments as in `rows_given`.
         """
@@ -331,13 +331,18 @@ class Result:
         at = np.arange(rows.probs.shape[1]) if features is None else np.asarray(features)
         if tables.shape[1] == 0:  # a buffet
             return np.asarray(rows.probs[:, at] > 0.5, dtype=np.int8)
-        possible = tables[0][:, : at.size + 1]
+        entries = self.model.likelihood.entry_law
+        possible = tables[0] if entries.by_sum else tables[0][:, : at.size + 1]
         if not np.isfinite(possible).any(axis=1).all():
             raise InputError(
                 "counts",
                 f"must be possible with the {at.size} features of the fit",
                 "a law that asks for more",
                 "Allow smaller counts, or fit again.",
+            )
+        if entries.counts:
+            return predict.decode_counts(
+                rows.sizes[:, at], possible, law_of_row, by_sum=entries.by_sum
             )
         return predict.decode(rows.probs[:, at], possible, law_of_row)
 
@@ -348,12 +353,14 @@ class Result:
         rng, draws = checks.generator("rng", rng), self.draws()
         each = 8 * self.settings["n_dims"] + draws.log_odds.shape[1] + 16
         checks.fits("n_rows", n_rows, each, memory())
-        tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows)
+        tables, law_of_row = laws_of_rows(
+            self._counts, draws, counts, n_rows, self.model.likelihood.entry_law
+        )
         draws = draws._replace(count_log_probs=tables)
         return predict.new_rows(rng, draws, self.model.likelihood, law_of_row)
 
     def count_probs(self) -> FloatArray:
-        """Return the mean of each count law, shape (laws, features + 1)."""
+        """Return the mean of each count law, shape (laws, counts)."""
         return np.asarray(np.exp(self.draws().count_log_probs).mean(axis=0))
 
     def _weighed(
@@ -362,7 +369,9 @@ class Result:
         """Return rows given the draws, and their laws."""
         draws, likelihood = self._draws_without_rows(max_draws), self.model.likelihood
         likelihood.check(data.shape[1], not_a_count(data.values))
-        tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
+        tables, law_of_row = laws_of_rows(
+            self._counts, draws, counts, len(data.values), likelihood.entry_law
+        )
         parts = [
             weigh_rows(
                 draws,
