@@ -76,10 +76,22 @@ def test_a_law_without_any_row_is_impossible():
     assert np.isnan(means).all()
 
 
+def test_rows_that_are_far_off_are_left_out_and_nothing_changes():
+    loud = 40.0 * X / NOISE
+    rows, table = all_count_rows(3), table_of("poisson", LAWS["interval"])
+    out = np.empty(1), np.empty((1, FEATURES)), np.zeros((1, FEATURES)), np.empty((1, FEATURES))
+    units(
+        np.arange(1), loud[None], np.ones((1, DIMS), bool), LOADINGS, COMMON, DIAGONAL,
+        log_rates("poisson"), 0.0, table, *out,
+    )  # fmt: skip
+    prior = row_law("poisson", LAWS["interval"], "sum").log_prob(rows)
+    log_p = prior - 0.5 * ((loud - rows @ LOADINGS.T) ** 2).sum(axis=1) + 0.5 * (loud**2).sum()
+    assert out[0][0] == pytest.approx(logsumexp(log_p), rel=1e-12)
+
+
 def test_every_row_is_visited_once():
     members, size, met = np.empty(3, np.int64), 0, []
     while size >= 0:
         met.append(tuple(members[:size]))
         size = next_row(members, size, 2, 3)
     assert len(met) == len(set(met)) == 1 + 2 + 3 + 4
-    assert DIMS == 4

@@ -10,7 +10,7 @@ j, the last member or a later one, which multiplies the weight by
 
 v units being there already. The gains of every level are kept: a row of the largest sum costs O(1),
 any other O(I). Sums and draws as in `enumerate_rows`, whose weights of members are here those of
-different members.
+different members. What is less than e^-FAR of the largest weight is left out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from ribp.kernels.choose import FAR
 from ribp.kernels.enumerate_rows import CHOICES, GOAL, TOP, TOTAL, own_gram, start
 from ribp.kernels.jit import jit
 from ribp.kernels.random import uniform_pair
@@ -51,7 +52,7 @@ def units_at_end(members, size):
 @jit
 def weigh(seed, log_weight, members, tally, probs, means, z):
     """Add the weight of a row to the tally and to the sums of its members; make it z if chosen."""
-    if log_weight == -math.inf:
+    if log_weight < tally[TOP] - FAR:
         return
     if log_weight > tally[TOP]:
         factor = math.exp(tally[TOP] - log_weight)
