@@ -53,7 +53,7 @@ def test_the_navigation_folds_on_a_telephone(tmp_path):
         page.open(HTML / "quickstart.html")
         assert page.value(shown)
         assert page.value("document.querySelector('.bd-sidebar-primary .current a').innerText")
-        assert page.value("document.querySelectorAll('.bd-toc-nav a').length") > 3
+        assert page.value("document.querySelectorAll('.page-toc a').length") > 3
         assert "BSD-3-Clause" in page.value("document.querySelector('footer.bd-footer').innerText")
         page.resize(420)
         page.open(HTML / "quickstart.html")
