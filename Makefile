@@ -46,8 +46,8 @@ endif
 faults: $(READY)
 	$(BIN)/python -m tests.faults $(if $(TIER),--tier $(TIER))
 
-# The report in a real browser; installs Debian's chromium if there is none.
-browser: $(READY) chromium
+# The report and the documentation in a real browser; installs Debian's chromium if there is none.
+browser: $(READY) chromium docs
 	$(BIN)/python -m pytest -q tests/browser
 
 # The pictures of the report in the documentation, and those of the gallery.
