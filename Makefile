@@ -11,7 +11,7 @@ EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods baselines 
   test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py)
 UNCOMPILED := $(addprefix tests/,kernels likelihoods mcmc search baselines prior variational)
 
-.PHONY: setup demo test test-slow faults browser screenshots coverage lint bench docs wheel lock clean
+.PHONY: setup demo test test-slow faults mutants browser screenshots coverage lint bench docs wheel lock clean
 
 setup: $(READY)
 
