@@ -11,8 +11,8 @@ enter a quadratic form only as the square of A(t) = sum_i r_i(t) x_i, one vector
 
     F E[(sum_i z_i x_i)(...)'] = Re sum_l phi_l A A' + sum_i x_i x_i' Re sum_l phi_l (r_i - r_i^2),
 
-O(I (L p + p^2)) for L < 30 nodes and p columns. The columns are first centred at sum_i p_i x_i / k,
-so that the mean of the total is small beside its spread when it is taken off.
+O(I (L p + p^2)) for L < 30 nodes and p columns. The columns are first centred at their mean with
+weights p, so that the mean of the total is small beside its spread when it is taken off.
 
 The nodes also give log e_k = log F - sum_i log q_i - k beta.
 """
@@ -59,7 +59,8 @@ def _of_finite(theta, k, x, mean, cov):
     beta = solve_tilt_into(theta, k, ROUGHLY, centre, p, q)
     middle = np.zeros(x.shape[1])
     for i in range(n):
-        middle += p[i] / k * x[i]
+        middle += p[i] * x[i]
+    middle /= p.sum()
     apart = x - middle
     total = _add_pairs(p, q, k, apart, mean, cov)
     log_e = math.log(total) + k * (centre - beta)

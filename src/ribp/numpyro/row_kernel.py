@@ -2,8 +2,8 @@
 
 The rows are a site with the law `ribp.numpyro.RestrictedBernoulli` inside a plate. Given all other
 sites rows are independent, so one evaluation of the model weighs a proposal for every row, and each
-row accepts or rejects its own (`ribp.numpyro.row_moves`). The model says itself what the log density
-of a row is: the law of the row plus all sites of which there is one number a row.
+row accepts or rejects its own (`ribp.numpyro.row_moves`). The model says itself what the log
+density of a row is: the law of the row plus all sites of which there is one number a row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, random
+from jax import Array, lax, random
 from numpyro.distributions.distribution import ExpandedDistribution
 from numpyro.infer import CustomGibbs
 from numpyro.infer.gibbs import CustomGibbsState, with_conditioning
@@ -41,24 +41,19 @@ def row_kernel(model: Model, site: str = "z", *, sweeps: int = 1) -> RowKernel:
         The name of the rows: `ribp.numpyro.RestrictedBernoulli` in a plate, one row each. What is
         observed of a row stands in the same plate.
     sweeps
-        How many sweeps over the features make a step; one for each that mixes slowly.
+        How many sweeps over the features make a step; more where rows mix slowly.
 
     Examples
     --------
     >>> import jax.numpy as jnp, numpyro
-    >>> from jax import Array, random
     >>> from numpyro import distributions as dist
-    >>> from numpyro.infer import MCMC, NUTS, Gibbs
+    >>> from numpyro.infer import NUTS, Gibbs
     >>> def model(x):
     ...     features = numpyro.sample("features", dist.Normal(0, 2).expand([3, 2]).to_event(2))
     ...     with numpyro.plate("rows", len(x)):
     ...         z = numpyro.sample("z", RestrictedBernoulli(jnp.zeros(3), "exactly(1)"))
     ...         numpyro.sample("x", dist.Normal(z @ features, 0.5).to_event(1), obs=x)
-    >>> kernel = Gibbs([(NUTS(model), None), (row_kernel(model), ["z"])])
-    >>> mcmc = MCMC(kernel, num_warmup=20, num_samples=20, progress_bar=False)
-    >>> mcmc.run(random.key(0), jnp.array([[0.0, 1.0], [2.0, 2.0]]))
-    >>> mcmc.get_samples()["z"].shape
-    (20, 2, 3)
+    >>> kernel = Gibbs([(NUTS(model), None), (row_kernel(model), ["z"])])  # for numpyro.infer.MCMC
     """
     return RowKernel(model, site, checks.integer("sweeps", sweeps, least=1))
 
@@ -94,9 +89,14 @@ class RowKernel(CustomGibbs):  # which keeps values as they are, and caches noth
         """Make a step of all rows."""
         z = state.z[self._site]
         rows = _Rows(self._model, self._site, args, kwargs, z)
-        rng_key, *keys = random.split(state.rng_key, 1 + self._sweeps)
-        for key in keys:
-            z = row_moves.sweep(key, z, rows.log_density, rows.law.count_log_probs, rows.moves)
+        rng_key, key = random.split(state.rng_key)
+        keys = random.split(key, self._sweeps)
+
+        def sweep(z: Array, key: Array) -> tuple[Array, None]:
+            log_f = rows.law.count_log_probs
+            return row_moves.sweep(key, z, rows.log_density, log_f, rows.moves), None
+
+        z, _ = lax.scan(sweep, z, keys)
         return state._replace(z={self._site: z}, rng_key=rng_key)
 
 

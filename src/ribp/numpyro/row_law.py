@@ -42,10 +42,10 @@ class RestrictedBernoulli(Distribution):
 
     Examples
     --------
-    >>> import jax.numpy as jnp, jax.random
-    >>> row = RestrictedBernoulli(jnp.array([0.0, 1.0, 2.0, -1.0]), "exactly(2)")
-    >>> row.mean.round(3).tolist()
-    [0.3059..., 0.694..., 0.8809..., 0.1190...]
+    >>> import jax, numpy as np
+    >>> row = RestrictedBernoulli([0.0, 1.0, 2.0, -1.0], "exactly(2)")
+    >>> np.asarray(row.mean, float).round(3).tolist()
+    [0.306, 0.694, 0.881, 0.119]
     >>> row.sample(jax.random.key(0), (3,)).sum(axis=-1).tolist()
     [2, 2, 2]
     """
