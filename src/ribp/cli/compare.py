@@ -34,8 +34,7 @@ def compare(
     **parameters: Any,
 ) -> None:
     """Compare the restricted with the unrestricted buffet, on hidden entries."""
-    from ribp.cli import model_scores
-    from ribp.cli.run_folder import read_table
+    from ribp.cli.run_folder import RunFolder, read_table
     from ribp.errors import InputError
     from ribp.io.input_options import input_options
 
@@ -48,12 +47,19 @@ def compare(
             "Leave out --counts: the run knows them.",
         )
     if is_run:
+        RunFolder(data).check_result()
+
+        from ribp.cli import model_scores
+
         scores, _ = model_scores.compare_run(data, announce)
     else:
         arguments = estimator_arguments(parameters) | {"random_state": seed}
         arguments["progress"] = options.show_progress(json, arguments.get("progress", "auto"))
         holds = input_options(counts, counts_missing, columns, exclude, label, id_)
         table = read_table(data, holds, holdout, seed)
+
+        from ribp.cli import model_scores
+
         scores = model_scores.compare_table(table, arguments, holdout, announce)
     if json:
         print_json({"data": str(data), "models": scores})

@@ -58,6 +58,18 @@ Label = Annotated[
         help="Columns that go with the rows into report and decoded rows, and are never fitted.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=LARGE, help="Read a .npy or .parquet file in parts, within so much: 1GiB."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=LARGE, help="Address of a Dask scheduler whose workers have the file."
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON, for machines.")
 ]
