@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import (
     commands,
     entries,
+    other_models,
     prior,
     rows,
     running,
@@ -30,6 +31,7 @@ def main() -> None:
     found = []
     modules = (
         rows, prior, sweeps, entries, samplers, running, search, variational, scale, commands,
+        other_models,
     )  # fmt: skip
     for module in modules:
         for measure in module.measures():
