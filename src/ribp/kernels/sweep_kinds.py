@@ -164,8 +164,8 @@ def _subtract(first, last, eta, terms, latent, work, shares):
 
 
 @jit
-def _flip_each(seed, number, row, z, theta, step, terms, latent, eta, trial, work, shares):
-    """Flip every feature in order. step[k] = table[k+1] - table[k]."""
+def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, trial, work, shares):
+    """Flip every feature in order, gains times beta. step[k] = table[k+1] - table[k]."""
     features, ones, stale = z.shape[0], 0, True
     for i in range(features):
         ones += z[i]
@@ -177,7 +177,7 @@ def _flip_each(seed, number, row, z, theta, step, terms, latent, eta, trial, wor
             fill_eta(z, -1, latent.features, latent.background, eta)
             fill_gains(i, features, eta, terms, latent, work, shares)
             stale = False
-        on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + work[GAINS, i])
+        on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + beta * work[GAINS, i])
         if on != (z[i] != 0):
             ones += 1 if on else -1
             z[i] = on
@@ -185,7 +185,7 @@ def _flip_each(seed, number, row, z, theta, step, terms, latent, eta, trial, wor
 
 
 @jit
-def relocation_log_weights(i, z, theta, terms, latent, eta, work, shares):
+def relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares):
     """Fill work[GAINS] with the log-weights of the places where the one at i may go."""
     fill_eta(z, i, latent.features, latent.background, eta)
     fill_gains(0, z.shape[0], eta, terms, latent, work, shares)
@@ -193,17 +193,17 @@ def relocation_log_weights(i, z, theta, terms, latent, eta, work, shares):
         if z[j] and j != i:
             work[GAINS, j] = -math.inf
         else:
-            work[GAINS, j] += theta[j]
+            work[GAINS, j] = theta[j] + beta * work[GAINS, j]
 
 
 @jit
-def _relocate_each(seed, number, row, z, theta, terms, latent, eta, work, shares, active):
+def relocate_each(seed, number, row, z, beta, theta, terms, latent, eta, work, shares, active):
     """Move every one once, in random order."""
     features = z.shape[0]
     for last in range(list_ones(z, active) - 1, -1, -1):
         u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
         i = take_out_one(u, active, last)
-        relocation_log_weights(i, z, theta, terms, latent, eta, work, shares)
+        relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares)
         place = pick(work[GAINS], v)
         if place >= 0:
             z[i] = 0
@@ -245,11 +245,14 @@ def sweep(
         fill_terms(data[n], mask, columns, terms)
         fill_linear(terms, latent.loadings, work[LINEAR])
         if moves[law, FLIPS]:
-            _flip_each(
-                seed, number, row, z, theta, steps[law], terms, latent, eta, trial, work, shares
-            )
+            flip_each(
+                seed, number, row, z, 1.0, theta, steps[law], terms, latent, eta, trial, work,
+                shares,
+            )  # fmt: skip
         if moves[law, RELOCATIONS]:
-            _relocate_each(seed, number, row, z, theta, terms, latent, eta, work, shares, active)
+            relocate_each(
+                seed, number, row, z, 1.0, theta, terms, latent, eta, work, shares, active
+            )
         if moves[law, WHOLE]:
             shift = work[SHIFTS]
             work[SQUARES, :] = diagonal

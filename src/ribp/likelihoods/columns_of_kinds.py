@@ -23,13 +23,14 @@ from scipy.special import gammaln
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
+from ribp.kernels import posterior_kinds
 from ribp.kernels import sweep_kinds as kernel
 from ribp.kernels.kind_terms import SQUARE, new_terms
 from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, shown
 from ribp.likelihoods.kind_columns import Column
 from ribp.likelihoods.kind_entries import KindEntryLaw
 from ribp.likelihoods.kind_steps import OWN_DEVIATION, Steps
-from ribp.likelihoods.likelihood import Ask, asked_in_memory
+from ribp.likelihoods.likelihood import Ask, RowKernels, asked_in_memory
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.row_sweeps import Laws, Linear, RowPrior, Work
 
@@ -39,6 +40,7 @@ _SHAPE = 2.0  # of the inverse gamma law
 _VARIANCE = 1.0
 _EVERY, _ROOM = 8, 600.0  # factors before a logarithm, and what their logarithms may add up to
 _LEAST_BEND = 1e-3
+_SHARE = 0.1  # of every feature: where rows are about linear, if nothing is known of them
 
 
 class KindsParameters(NamedTuple):
@@ -232,6 +234,29 @@ class ColumnsOfKinds(KindEntryLaw):
             return 0
 
         return work
+
+    def row_kernels(self, data: Data, parameters: KindsParameters) -> RowKernels:
+        """Return data and features for the compiled kernels."""
+        features, background, _, own = parameters
+        seen, latent = shown(data), self._latent(features, background)
+        bend = self._bend(parameters, _SHARE)
+        working = self._working(data, parameters, _SHARE, bend).values
+        seen_latent = seen[:, self.places.column]
+        around = np.where(seen_latent, (working - background) * np.sqrt(bend), 0.0)
+        values = np.hstack([self.places.numbers(data.values), around])
+        scaled = np.ascontiguousarray((features * np.sqrt(bend)).T)
+        gram = scaled.T @ scaled
+        diagonal = np.diag(gram).copy()
+        at_zero = np.broadcast_to(background, (len(values), background.size))
+        constants = exact_sums(self.log_density(data.values, at_zero, parameters), seen)
+        return RowKernels(
+            values, seen, constants,
+            (
+                self.places.columns(own), new_terms(len(self.columns)), latent, scaled,
+                gram - np.diag(diagonal), diagonal,
+            ),
+            posterior_kinds.enumerate_all, posterior_kinds.anneal,
+        )  # fmt: skip
 
     def _latent(self, features: FloatArray, background: FloatArray) -> kernel.Latent:
         """Return features as kernels want them."""
