@@ -4,6 +4,7 @@ from typing import Any
 
 from ribp import checks
 from ribp.errors import InputError
+from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.gaussian_strengths import GaussianStrengths
@@ -15,6 +16,7 @@ from ribp.plugins import Registry
 __all__ = [
     "ENTRIES",
     "LIKELIHOODS",
+    "ColumnsOfKinds",
     "Data",
     "GaussianParameters",
     "GaussianStrengths",
@@ -31,7 +33,7 @@ LIKELIHOODS: Registry[type[Likelihood[Any]]] = Registry(
     "likelihood",
     "ribp.likelihoods",
     Likelihood,
-    {"gaussian": LinearGaussian, "poisson": PoissonCounts},
+    {"gaussian": LinearGaussian, "poisson": PoissonCounts, "kinds": ColumnsOfKinds},
 )
 register = LIKELIHOODS.register
 

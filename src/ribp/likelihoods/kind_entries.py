@@ -5,7 +5,8 @@ What features make of a row (`means`) is eta, one number for each latent column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kinds.levels import OfLevels
+from ribp.kinds.positive import Positive
 from ribp.likelihoods.data import BoolArray, Data, shown
 from ribp.likelihoods.kind_columns import Column, Places
 from ribp.likelihoods.likelihood import Likelihood
@@ -26,16 +28,28 @@ class KindEntryLaw(Likelihood[Any]):
 
     columns: tuple[Column, ...]
     description = "columns of different kinds"
-    scales = {"feature_scale": (), "own": ("own",)}  # noqa: RUF012 - as `Likelihood` has it
 
     @cached_property
     def places(self) -> Places:
         """Where columns have their latent columns."""
         return Places(self.columns)
 
+    def stored_scales(self) -> Mapping[str, tuple[str, ...]]:
+        """Return which scales a result stores: what columns have of their own, if they have any."""
+        own = {"own": ("own_number",)} if self.places.start.size else {}
+        return {"feature_scale": (), **own}
+
+    def latent_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of what features act on."""
+        return self.places.latent_names(names)
+
+    def own_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of what columns have of their own."""
+        return self.places.own_names(names)
+
     def read(self, features: FloatArray, background: FloatArray, scales: dict[str, Any]) -> Any:
         """Return the parameters of a draw that was stored."""
-        size, own = float(scales["feature_scale"]), np.asarray(scales["own"])
+        size, own = float(scales["feature_scale"]), np.asarray(scales.get("own", np.zeros(0)))
         return self.parameters_type(features, background, size, own)
 
     def on_columns(self, parameters: Any, columns: BoolArray) -> tuple[Likelihood[Any], Any]:
@@ -65,6 +79,10 @@ class KindEntryLaw(Likelihood[Any]):
             found[:, d] = work(d, self.places.latent(d), self.places.own(d))
         return found
 
+    def n_dims(self, parameters: Any) -> int:
+        """Return how many columns data have."""
+        return len(self.columns)
+
     def expectations(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return E[x | z] of all entries; of levels that of their number."""
         return self._by_column(
@@ -78,6 +96,33 @@ class KindEntryLaw(Likelihood[Any]):
             len(means),
             lambda d, at, own: self.columns[d].kind.expected(means[:, at], parameters.own[own])[1],
         )
+
+    def typical(self, means: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the value that stands for each entry, given its eta and what columns have."""
+        return self._by_column(
+            len(means), lambda d, at, mine: self.columns[d].kind.typical(means[:, at], own[mine])
+        )
+
+    def summarised(
+        self, pairs: Iterable[tuple[FloatArray, Any]], shape: tuple[int, int]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a centre and a spread of each entry over draws of eta.
+
+        Of a level the most probable one, and the probability of all others; of positive numbers the
+        median, about, of others the mean, with their standard deviations.
+        """
+        kept = list(pairs)
+        centre, spread = super().summarised(kept, shape)
+        for d, column in enumerate(self.columns):
+            at, own = self.places.latent(d), self.places.own(d)
+            if isinstance(column.kind, OfLevels):
+                probs = np.mean([self.level_probs(d, *one) for one in kept], axis=0)
+                centre[:, d] = probs.argmax(axis=1)
+                spread[:, d] = 1.0 - probs.max(axis=1)
+            elif isinstance(column.kind, Positive):
+                logs = [math.exp(given.own[own][0]) * eta[:, at][:, 0] for eta, given in kept]
+                centre[:, d] = np.exp(np.mean(logs, axis=0))
+        return centre, spread
 
     def log_density(self, values: FloatArray, means: FloatArray, parameters: Any) -> FloatArray:
         """Return the log density or log probability of each entry."""

@@ -362,6 +362,7 @@ class Result:
         """Return rows given the draws, and their laws."""
         draws, likelihood = self._draws_without_rows(max_draws), self.model.likelihood
         likelihood.check(data.shape[1], not_a_count(data.values))
+        likelihood.check_values(data, self._tree["features"]["dim"].to_numpy().tolist())
         tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
         parts = [
             weigh_rows(
@@ -413,7 +414,7 @@ class Result:
         at = np.arange(n_rows) if rows is None else checks.integers("rows", rows)
         if at.size and at.max() >= n_rows:
             raise InputError("rows", f"must be below {n_rows}", at.max(), "Correct them.")
-        return predict.fitted(self.draws(), at)
+        return predict.fitted(self.draws(), self.model.likelihood, at)
 
     @on_one_blas_thread
     def held_out_log_density(self, values: FloatArray, mask: BoolArray) -> FloatArray:

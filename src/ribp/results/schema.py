@@ -92,8 +92,9 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
     posterior["count_histogram"] = _Variable("i", (*_SAMPLES, "count"))
     if has_learned_law(settings):
         posterior["count_log_probs"] = _Variable("f", (*_SAMPLES, "law", "count"))
+    column = "dim" if law.latent_names(range(settings["n_dims"])) is None else "latent"
     features = {
-        "components": _Variable("f", (*_SAMPLES, "feature", "dim")),
+        "components": _Variable("f", (*_SAMPLES, "feature", column)),
         "log_odds": _Variable("f", (*_SAMPLES, "feature")),
         "active": _Variable("b", (*_SAMPLES, "feature")),
         "rows": _Variable("u", (*_SAMPLES, "row", "byte")),
@@ -101,7 +102,7 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
     if law.entries != "binary":
         features["sizes"] = _Variable("f", (*_SAMPLES, "row", "size"))
     if law.background:
-        features["background"] = _Variable("f", (*_SAMPLES, "dim"))
+        features["background"] = _Variable("f", (*_SAMPLES, column))
     warmup = {
         "log_joint": _Variable("f", ("chain", "sweep")),
         "active_features": _Variable("i", ("chain", "sweep")),
@@ -137,6 +138,8 @@ def _unexpected(tree: xr.DataTree, expected: Mapping[str, Any]) -> Iterator[str]
 def _wrong_sizes(tree: xr.DataTree, settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield sizes that differ from the settings or between groups."""
     sizes = {"row": settings["n_rows"], "dim": settings["n_dims"], "law": len(settings["laws"])}
+    latent = likelihood(settings).latent_names(range(settings["n_dims"]))
+    sizes |= {} if latent is None else {"latent": len(latent)}
     n_features = tree["features"].sizes["feature"]
     if settings["n_features"] is not None:
         sizes |= {"feature": settings["n_features"], "count": settings["n_features"] + 1}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
 
 from ribp.posterior.feature_spread import Spread, spread, values_of
 
@@ -18,7 +20,7 @@ def components_frame(result: Result) -> pd.DataFrame:
     """Return a line for each feature and column: mean, and 5% and 95% of the draws that have it."""
     import pandas as pd
 
-    columns = result.tree["features"]["dim"].to_numpy()
+    columns = component_names(result.tree)
     spreads = [
         spread(values_of(result.tree, result.alignment, "components", place))
         for place in result.shown_places.tolist()
@@ -32,6 +34,12 @@ def components_frame(result: Result) -> pd.DataFrame:
         {"feature": names, "column": np.tile(columns, len(spreads)), "mean": mean, "5%": low,
          "95%": high}
     )  # fmt: skip
+
+
+def component_names(tree: xr.DataTree) -> NDArray[Any]:
+    """Return the names, or numbers, of what features act on."""
+    features = tree["features"]
+    return np.asarray(features[str(features["components"].dims[-1])].to_numpy())
 
 
 def rows_frame(result: Result) -> pd.DataFrame:
