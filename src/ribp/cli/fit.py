@@ -24,6 +24,8 @@ def fit(
     id_: options.Id = None,
     label: options.Label = None,
     counts_missing: options.CountsMissing = None,
+    kind: options.Kind = None,
+    kinds: options.Kinds = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -45,10 +47,14 @@ def fit(
     """Find the features of the rows of a file."""
     from ribp.io.formats import is_large
     from ribp.io.input_options import input_options, read_input
+    from ribp.io.kind_columns import kind_options
+    from ribp.kinds.choice import is_choice
 
     seed = secrets.randbits(32) if seed is None else seed
     holds = input_options(counts, counts_missing, columns, exclude, label, id_)
     in_parts = memory is not None or scheduler is not None or is_large(data)
+    parameters["likelihood"] = kind_options(parameters["likelihood"], kind, kinds)
+    holds = holds._replace(as_text=is_choice(parameters["likelihood"]) and not in_parts)
     file = None if in_parts else read_input(data, holds)  # a mistake in it is told at once
 
     from ribp import fitting

@@ -70,6 +70,7 @@ def _read(path: Path, holds: InputOptions, fitted: InputOptions, model: Any) -> 
     from ribp.errors import InputError
     from ribp.io.formats import column_names
     from ribp.io.input_options import read_input
+    from ribp.io.kind_columns import coded_by
     from ribp.posterior.laws import law_of_missing
 
     names, dims = column_names(path), getattr(model, "feature_names_in_", None)
@@ -77,6 +78,8 @@ def _read(path: Path, holds: InputOptions, fitted: InputOptions, model: Any) -> 
         holds = holds.with_defaults(fitted, names)
     wanted = None if names is None or dims is None else tuple(map(str, dims))
     counts = getattr(model.result_.model, "counts", None)
+    kinds = getattr(model, "kinds_", None)
+    holds = holds._replace(as_text=kinds is not None)
     table = read_input(path, holds, wanted, None if counts is None else law_of_missing(counts))
     n_dims = table.file.values.shape[1]
     if n_dims != model.n_features_in_:
@@ -86,4 +89,6 @@ def _read(path: Path, holds: InputOptions, fitted: InputOptions, model: Any) -> 
             f"{n_dims} in {path}",
             "Leave out other columns; name that of the counts in --counts.",
         )
+    if kinds is not None:
+        table = table._replace(file=coded_by(table.file, list(kinds.values())))
     return table

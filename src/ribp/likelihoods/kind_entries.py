@@ -6,6 +6,7 @@ What features make of a row (`means`) is eta, one number for each latent column.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from ribp.kinds.levels import OfLevels
 from ribp.kinds.positive import Positive
 from ribp.likelihoods.data import BoolArray, Data, shown
 from ribp.likelihoods.kind_columns import Column, Places
+from ribp.likelihoods.kind_events import event_names, event_probs
 from ribp.likelihoods.likelihood import Likelihood
 
 PerColumn = Callable[[int, slice, slice], Any]
@@ -27,7 +29,12 @@ class KindEntryLaw(Likelihood[Any]):
     """The law of an entry of a table of kinds."""
 
     columns: tuple[Column, ...]
-    description = "columns of different kinds"
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """What users are told of the data."""
+        numbers = Counter(column.kind.name for column in self.columns)
+        return f"columns of kinds ({', '.join(f'{n} {name}' for name, n in numbers.items())})"
 
     @cached_property
     def places(self) -> Places:
@@ -42,6 +49,18 @@ class KindEntryLaw(Likelihood[Any]):
     def latent_names(self, names: Sequence[Any]) -> list[str]:
         """Return the names of what features act on."""
         return self.places.latent_names(names)
+
+    def event_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of events whose probabilities features change."""
+        return event_names(self.columns, names)
+
+    def event_names_of(self, d: int) -> list[str]:
+        """Return the names of the events of one column."""
+        return event_names(self.columns[d : d + 1], [d])
+
+    def event_probs(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return the probabilities of these events, shape (rows, events)."""
+        return event_probs(self.columns, self.places, means, parameters.own)
 
     def own_names(self, names: Sequence[Any]) -> list[str]:
         """Return the names of what columns have of their own."""
@@ -155,14 +174,13 @@ class KindEntryLaw(Likelihood[Any]):
         return below, above
 
     def column_log_density(self, seen: Data, values: FloatArray) -> FloatArray:
-        """Return what the law of each column by itself says."""
-        observed = shown(seen)
-        return self._by_column(
-            len(values),
-            lambda d, at, own: self.columns[d].kind.alone(
-                self.columns[d].kind.look(seen.values[observed[:, d], d]), values[:, d]
-            ),
-        )
+        """Return what the law of each column by itself says; NaN where a value is not known."""
+        observed, found = shown(seen), np.full(values.shape, np.nan)
+        for d, column in enumerate(self.columns):
+            known = ~np.isnan(values[:, d])
+            look = column.kind.look(seen.values[observed[:, d], d])
+            found[known, d] = column.kind.alone(look, values[known, d])
+        return found
 
     def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
         """Return the same of each entry given the others of its column."""

@@ -244,6 +244,14 @@ class Likelihood(ABC, Generic[P]):
         """
         return None
 
+    def event_names(self, names: Sequence[Any]) -> list[str] | None:
+        """Return the names of events whose probabilities features change; None if they add."""
+        return None
+
+    def event_probs(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return the probabilities of these events, shape (rows, events)."""
+        raise NotImplementedError
+
     def own_names(self, names: Sequence[Any]) -> list[str]:
         """Return the names of numbers, beside scales, that columns have of their own."""
         return []

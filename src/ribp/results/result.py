@@ -26,6 +26,7 @@ from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, aligned_row_probs, unaligned_draws
+from ribp.posterior.effects import Effect, effects
 from ribp.posterior.feature_spread import shown_places
 from ribp.posterior.judgement import Judgement, judge, stored_judgement
 from ribp.posterior.laws import Counts, laws_of_rows
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 _COLUMNS = 80
 _PART = 2**14  # rows that are weighed at once: each needs its features in every draw
 _WARNINGS_SHOWN = 3
+_EFFECT_DRAWS = 50  # to tell what features change
 
 
 class Result:
@@ -253,6 +255,25 @@ class Result:
     def components_frame(self) -> pd.DataFrame:
         """Return the features as a table: feature, column, mean, 5% and 95% of draws."""
         return tables.components_frame(self)
+
+    def effects(self) -> list[Effect] | None:
+        """Return what each feature changes, where columns have kinds: probabilities of events."""
+        return self._effects
+
+    @cached_property
+    def _effects(self) -> list[Effect] | None:
+        if self.event_names is None:
+            return None
+        return effects(self.draws(_EFFECT_DRAWS), self.model.likelihood, self.shown_places)
+
+    @property
+    def event_names(self) -> list[str] | None:
+        """Names of the events whose probabilities features change; None if features add."""
+        return self.model.likelihood.event_names(self._tree["features"]["dim"].to_numpy().tolist())
+
+    def effects_frame(self) -> pd.DataFrame:
+        """Return what features change: feature, event, its probability without and with it."""
+        return tables.effects_frame(self)
 
     def rows_frame(self) -> pd.DataFrame:
         """Return P(row has feature) as a table: a line for each row, a column for each feature."""
