@@ -147,7 +147,7 @@ def test_patterns_and_numbers_of_columns(tmp_path):
     _, kinds = read(path, {"q*": "ordinal", "age": "real"})
     assert [str(kind) for kind in kinds] == ["ordinal(1, 2, 3)"] * 2 + ["real"]
     np.save(tmp_path / "table.npy", np.array([[0.0, 1.5], [1.0, 2.5], [2.0, 0.5]]))
-    file, kinds = read(tmp_path / "table.npy", {"0": "log-poisson"})
+    _, kinds = read(tmp_path / "table.npy", {"0": "log-poisson"})
     assert [kind.name for kind in kinds] == ["log-poisson", "real"]
     with pytest.raises(InputError, match="integers"):
         read(tmp_path / "table.npy")

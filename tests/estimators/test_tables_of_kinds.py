@@ -286,10 +286,10 @@ def test_texts_without_kinds_have_an_error_of_ours():
 def test_new_levels_and_other_values_are_refused(model):
     table = X.copy()
     table["site"] = table["site"].replace("skin", "brain")
-    with pytest.raises(InputError, match="liver, lung, skin in column 'site'.*'brain' in row 'p"):
+    with pytest.raises(InputError, match=r"liver, lung, skin in column 'site'.*'brain' in row 'p"):
         model.transform(table, ONES)
     table = X.assign(visits=X["visits"].astype(float) + 0.5)
-    with pytest.raises(InputError, match="counts 0, 1, 2, .* in column 'visits'"):
+    with pytest.raises(InputError, match=r"counts 0, 1, 2, .* in column 'visits'"):
         model.transform(table, ONES)
     codes = as_data(np.full((2, 9), 7.0))
     with pytest.raises(InputError, match="levels"):
