@@ -27,9 +27,11 @@ WITHOUT: dict[str, tuple[Any, str, Any]] = {
     "no repairs": (repairs, "MOST_TRIALS", 0),
     "no noise units": (linear_gaussian, "noise_units", lambda data: np.ones(data.shape[1])),
     "no recodings": (repairs, "_RECODED", 0.0),
+    "no pruning": (repairs.Repairs, "_pruned", lambda self, best: best),
+    "no second look": (pool, "_FEW", -1.0),
     "annealed only": (pool, "start_rows", _annealed),
 }
-"""What is replaced: a module, a name in it, and what takes its place."""
+"""What is replaced: a module or class, a name in it, and what takes its place."""
 
 
 @contextmanager

@@ -75,9 +75,9 @@ def test_a_quick_study_without_files_skips_their_cases(tmp_path, monkeypatch, ca
     assert "cambridge-10k: skipped, no cambridge_10k.npz" in shown
     stored = json.loads((tmp_path / "results.json").read_text())
     assert set(stored["numbers"]) == {
-        "fresh | chords-exact | 20",
-        "no repairs | chords-exact | 20",
-        "v = 16 | chords-power | 20",
+        "fresh | chords-exact | 30",
+        "no repairs | chords-exact | 30",
+        "v = 16 | chords-power | 30",
     }
     assert "| chords-exact | no repairs |" in (tmp_path / "parts.md").read_text()
 

@@ -67,33 +67,33 @@ def test_each_chain_has_a_start_of_its_own():
 def test_starts_of_which_few_are_good_are_told_of(monkeypatch):
     """How many reach the best score tells how hard a problem is."""
     _, search = search_of(n_chains=4)
-    assert settle(search).pool.reached.n_best == 6
-    usual, scores = pool.repaired, iter([5.0, 900.0, 30.0, 895.0, 0.0, 20.0])
+    assert settle(search).pool.reached == (6, 6)
+    usual, scores = pool.repaired, iter([5.0, 900.0, 30.0, 895.0, 0.0, 20.0, *[0.0] * 6])
 
     def spoiled(*given, **named):
         return usual(*given, **named)._replace(score=next(scores))
 
     monkeypatch.setattr(pool, "repaired", spoiled)
-    assert settle(search).pool.reached.n_best == 2
+    assert settle(search).pool.reached == (12, 2)  # as many again, since few were good
 
 
 def test_a_best_start_that_is_alone_is_looked_at_again(monkeypatch):
     _, search = search_of(n_chains=2)
-    usual, scores, patience = pool.repaired, iter([5.0, 900.0, 30.0, 20.0]), []
+    usual, scores, patience = pool.repaired, iter([5.0, 900.0, 30.0, 20.0, *[0.0] * 4]), []
 
     def spoiled(*given, **named):
         return usual(*given, **named)._replace(score=next(scores))
 
     class Watched(pool.Repairs):
         def run(self, state, enough=np.inf):
-            patience.append(self.patience)
+            patience.append((self.patience, len(self.others)))
             found = super().run(state, enough)
             return found if self.patience == 1.0 else found._replace(score=1000.0)
 
     monkeypatch.setattr(pool, "repaired", spoiled)
     monkeypatch.setattr(pool, "Repairs", Watched)
-    assert settle(search).pool.reached == (4, 1)
-    assert patience == [1.0] * 4 + [pool._PATIENT]
+    assert settle(search).pool.reached == (8, 1)
+    assert patience == [(1.0, 0)] * 8 + [(pool._PATIENT, 7)]
 
 
 def test_room_is_made_where_it_is_needed():

@@ -10,7 +10,9 @@ and one with it, `ribp.search.background`), and how many features there is room 
 
 **The others** end sooner if they reach the score of the first. How many of all starts reach the
 best score is an honest measure of how hard the problem is: chains that agree because they all begin
-at one start would say nothing. If it is one, this one is looked at with more patience.
+at one start would say nothing. If it is half of them or fewer, as many starts are made again, and
+the best is looked at with more patience, and may take features of the others; these stay as they
+are.
 
 Chains begin at different starts, the best ones first. Searches happen in a linear-Gaussian table.
 Where the model is another one (counts, known features) its own log joint, after a few sweeps, says
@@ -48,7 +50,8 @@ SEARCH_ROWS = 2000
 """Rows that a search looks at, however many there are."""
 _MORE = 0.5  # starts for each chain beyond the first, so that chains need not take poor ones
 _LEAST = 4  # starts, however few chains
-_PATIENT = 4.0  # times as long as usual to look for repairs of a best start that is alone
+_FEW = 0.5  # of the starts: if no more reach the best score, a better one is looked for
+_PATIENT = 4.0  # times as long as usual, with features of the other starts
 _SETTLING = 10  # sweeps of a model that is not linear and Gaussian before starts are compared
 
 Tick = Callable[[int, int], None]
@@ -174,18 +177,15 @@ def settle(search: Search, n_threads: int = 1, tick: Tick = no_tick) -> Settled:
         if choice is None:
             choice = compared(as_restricted(model, len(data.values)), data, *firsts)
         best = firsts[options.index(choice.on)]
-        others = [partial(_another, search, best, at, done) for at in range(1, n_starts)]
-        found = [best, *in_threads(others, n_threads, done.stop)]
-        if n_starts > 1:
-            found = _again(search, found, done)
-    reached = max(one.score for one in found) - tolerance(data)
+        found = _more(search, best, n_starts, n_threads, done) if n_starts else [best]
+    reached = max(map(_score, found)) - tolerance(data)
     found.sort(key=lambda one: -min(one.score, reached))  # the best are equals, in any order
     n_best = sum(bool(one.score >= reached) for one in found)
     model = with_background(model, choice.on)
     if search.grow:
         model = replace(model, n_features=best.model.n_features)
     starts = tuple(Start(one.state.rows, search.some) for one in found[:n_chains])
-    return Settled(model, choice, Pool(starts, Reached(n_starts, n_best)))
+    return Settled(model, choice, Pool(starts, Reached(len(found) if n_starts else 0, n_best)))
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
@@ -229,25 +229,51 @@ def _first(search: Search, on: bool, done: _Counter) -> _Found:
     return found
 
 
-def _another(search: Search, first: _Found, number: int, done: _Counter) -> _Found:
-    """Return a further start for the model of the first."""
-    data, on = first.model.likelihood.standard(search.data), first.model.likelihood.background
-    enough = first.linear_score
-    found = repaired(_rng(search, on, number), first.model, data, number, done, enough=enough)
+def _more(
+    search: Search, first: _Found, n_starts: int, n_threads: int, done: _Counter
+) -> list[_Found]:
+    """Return all starts: twice as many, and the best looked at again, if few are as good as it."""
+
+    def further(numbers: range, leader: _Found) -> list[_Found]:
+        works = [partial(_another, search, leader, at, done) for at in numbers]
+        return in_threads(works, n_threads, done.stop)
+
+    found = [first, *further(range(1, n_starts), first)]
+    if _few(found, search.data):
+        done.total += n_starts
+        found += further(range(n_starts, 2 * n_starts), max(found, key=_score))
+    return _again(search, found, done) if _few(found, search.data) else found
+
+
+def _another(search: Search, leader: _Found, number: int, done: _Counter) -> _Found:
+    """Return a further start; it ends sooner if it reaches the score of the leader."""
+    data, on = leader.model.likelihood.standard(search.data), leader.model.likelihood.background
+    enough = leader.linear_score
+    found = repaired(_rng(search, on, number), leader.model, data, number, done, enough=enough)
     done.done += 1
     return found
 
 
+def _score(one: _Found) -> float:
+    return one.score
+
+
+def _few(found: list[_Found], data: Data) -> bool:
+    """Return whether few starts have reached the best score."""
+    best = max(map(_score, found))
+    return sum(one.score >= best - tolerance(data) for one in found) <= _FEW * len(found)
+
+
 def _again(search: Search, found: list[_Found], done: _Counter) -> list[_Found]:
-    """Return the starts; the best, if no other is as good, is repaired with more patience."""
-    ranked = sorted(found, key=lambda one: -one.score)
-    best, data = ranked[0], ranked[0].model.likelihood.standard(search.data)
+    """Return the starts; the best, if few are as good, is repaired with more patience."""
+    best = max(found, key=_score)
+    data = best.model.likelihood.standard(search.data)
     linear, table = _linear(best.model, data)
-    alone = ranked[1].score < best.score - tolerance(data)
-    if not alone or linear is not best.model:
+    if linear is not best.model:
         return found
     rng = _rng(search, best.model.likelihood.background, len(found))
-    more = Repairs(rng, linear, table, done, _PATIENT).run(best.state)
+    others = [one.state.rows for one in found if one is not best]
+    more = Repairs(rng, linear, table, done, _PATIENT, others).run(best.state)
     better = best._replace(state=more.state, score=more.score)
     return [better if one is best and more.score > best.score else one for one in found]
 
@@ -313,7 +339,7 @@ def best(
         quiet, first = partial(tick, number, n_starts), found[0]
         enough = first.linear_score
         found.append(repaired(rng, first.model, few, number, quiet, enough=enough))
-    return Start(max(found, key=lambda one: one.score).state.rows, some)
+    return Start(max(found, key=_score).state.rows, some)
 
 
 def _linear(model: Model, data: Data) -> tuple[Model, Data]:

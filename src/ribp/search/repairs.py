@@ -13,8 +13,16 @@ the noise that the model itself has:
 3. **Settle**: rows that are now short of features are filled, and up to four sweeps are made. A
    state that is far below the best after the first, or will not reach it as it rises, is given up.
 
+4. **Prune**, before repairs end: where counts are free, each feature is tried without. Rows that
+   had it become as others are, since they may need several other features at once.
+
 Where counts are free, a quarter of the trials **recode** instead: all rows that have one feature
-have another where they had it not, and lose it where they had it.
+have another where they had it not, and lose it where they had it. Or a feature that nearly all rows
+have goes, and others become their complements.
+
+Different starts are seldom wrong in the same features. A start that is told of others **borrows**
+in half of its trials: a feature that another start has, and those that go with it, come in the
+place of what it had for them.
 
 The score of a state is its log joint less (D/2) log N for each feature in use. Repairs go on until
 many in a row gained nothing. They are a search: all is over before a chain begins.
@@ -23,7 +31,7 @@ many in a row gained nothing. They are a search: all is over before a chain begi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +45,7 @@ from ribp.mcmc.rows_collapsed import filled, gaussian, summarise
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
 from ribp.search.count_limits import CountLimits, popularity
+from ribp.search.feature_groups import are_same, complements, lent, resembling
 
 _MOST_RUINED = 4  # with three or fewer some recodings are never undone
 _MOST_RECREATED = 5
@@ -44,12 +53,13 @@ _TRIES = 4
 _ITERATIONS = 8  # of EM; rows have settled by then, or will in sweeps
 _SWEEPS = 4
 _RECODED = 0.25  # of trials, where counts are free
+_COMMON = 0.9  # of rows have a feature that may be the sum of others, switched
+_BORROWED = 0.5  # of trials, where there are other starts
 _PATIENCE, _PATIENCE_EACH = 40, 5  # trials without a gain, in all and for each feature
 _SHORT = 0.25  # of that, for a start that has reached the score of another
 MOST_TRIALS = 300
 """Of a start."""
 _LEAST_MARGIN = 100.0  # nats below the best, where sweeps are given up; or the price, if larger
-_SAME = 0.99  # F1 of features that sweeps would make the same
 _OWN_NUMBERS = 2**30  # keys of fills, apart from those of sweeps
 
 
@@ -83,15 +93,6 @@ class _View(NamedTuple):
     """Zero where missing."""
 
 
-def _are_same(fresh: Rows, old: Rows) -> bool:
-    """Return whether these are the same features, in any order, or nearly."""
-    if not fresh.size or fresh.shape != old.shape:
-        return False
-    both = 2.0 * (fresh.T.astype(float) @ old)
-    f1 = both / (fresh.sum(axis=0)[:, None] + old.sum(axis=0))
-    return bool((f1.max(axis=0) >= _SAME).all() and (f1.max(axis=1) >= _SAME).all())
-
-
 class Repairs:
     """A search for a better state of a linear-Gaussian model.
 
@@ -105,6 +106,8 @@ class Repairs:
         Called now and then; it may raise to end the search.
     patience
         How many times as long as usual to go on without a gain.
+    others
+        Rows of other starts, from which features may be borrowed.
     """
 
     def __init__(
@@ -114,8 +117,9 @@ class Repairs:
         data: Data,
         tick: Callable[[], None],
         patience: float = 1.0,
+        others: Sequence[Rows] = (),
     ) -> None:
-        self.patience = patience
+        self.patience, self.others = patience, others
         self.rng, self.model, self.data, self.tick = rng, model, data, tick
         self.likelihood, self.seed, self.number = gaussian(model), kernel_seed(rng), 0
         self.limits = CountLimits.of(model.counts, model.n_features)
@@ -129,7 +133,10 @@ class Repairs:
         since = 0
         for _ in range(round(self.patience * MOST_TRIALS)):
             if since >= self._patience(best, enough):
-                break
+                pruned = self._pruned(best)
+                if pruned.score <= best.score + self.tolerance:
+                    return pruned
+                best, since = pruned, 0
             since += 1
             tried = self._tried(best.state)
             found = tried and self._settled(tried, best.score)
@@ -137,6 +144,35 @@ class Repairs:
                 since = 0 if found.score > best.score + self.tolerance else since
                 best = found
         return best
+
+    def _pruned(self, best: Scored) -> Scored:
+        """Return the best state after an attempt to do without each feature, where that may be."""
+        if not self.limits.free:
+            return best
+        sizes = best.state.rows.sum(axis=0)
+        for i in np.flatnonzero(sizes)[np.argsort(sizes[sizes > 0])]:
+            found = self._settled(self._without(best.state, i), best.score)
+            if found and found.score > best.score:
+                best = found
+        return best
+
+    def _without(self, state: State, i: int) -> State:
+        """Return a state without a feature: rows that had it become as others are.
+
+        Such a row may need several other features at once, which flips do not find; there is often
+        a row that has them.
+        """
+        rows, view = state.rows.copy(), self._view(state)
+        at = np.flatnonzero(rows[:, i])
+        wanted = view.residual[at] + rows[at] @ view.means
+        rows[:, i] = 0
+        kinds, numbers = np.unique(rows, axis=0, return_counts=True)
+        explained = kinds @ view.means
+        shown = np.ones(wanted.shape) if self.data.complete else self.data.observed[at]
+        distance = shown @ (explained**2).T - 2.0 * (shown * wanted) @ explained.T
+        nearest = (0.5 * distance - np.log(numbers)).argmin(axis=1)
+        rows[at] = kinds[nearest]
+        return self._with_rows(state, self._completed(rows, view))
 
     def _patience(self, best: Scored, enough: float) -> float:
         """Return after how many trials without a gain to end."""
@@ -165,6 +201,8 @@ class Repairs:
 
         None if these are the features that were taken away.
         """
+        if self.others and self.rng.random() < _BORROWED:
+            return self._borrowed(state)
         if self.limits.free and self.rng.random() < _RECODED:
             return self._recoded(state)
         view, rows = self._view(state), state.rows.copy()
@@ -175,25 +213,42 @@ class Repairs:
         rows[:, ruined] = 0
         fresh = self._recreated(residual, rows, ruined.size) if again else rows[:, :0]
         self.number += 1
-        if _are_same(fresh, state.rows[:, ruined]):
+        if are_same(fresh, state.rows[:, ruined]):
             return None
         unused = np.flatnonzero(~rows.any(axis=0))
         rows[:, unused[: fresh.shape[1]]] = fresh
         return self._with_rows(state, self._completed(rows, view))
 
+    def _borrowed(self, state: State) -> State | None:
+        """Return a state with features of another start; None if it has all, or no room."""
+        rows, other = state.rows.copy(), self.others[int(self.rng.integers(len(self.others)))]
+        fresh, gone = lent(self.rng, rows, other)
+        rows[:, gone] = 0
+        unused = np.flatnonzero(~rows.any(axis=0))
+        if not 0 < fresh.size <= unused.size:
+            return None
+        rows[:, unused[: fresh.size]] = other[:, fresh]
+        return self._with_rows(state, self._completed(rows, self._view(state)))
+
     def _recoded(self, state: State) -> State:
-        """Return a state in which a feature is switched in all rows that have another."""
-        rows = state.rows.copy()
+        """Return a state in which features are switched in all rows that have another."""
+        rows, view = state.rows.copy(), self._view(state)
         used = np.flatnonzero(rows.any(axis=0))
         if used.size < 2:
             return state
-        one = self.rng.choice(used)
-        at = np.flatnonzero(rows[:, one])
-        share = rows[np.ix_(at, used)].mean(axis=0) ** 2 + 1e-3
-        share[used == one] = 0.0
-        other = self.rng.choice(used, p=share / share.sum())
-        rows[at, other] ^= 1
-        return self._with_rows(state, self._completed(rows, self._view(state)))
+        share = rows[:, used].mean(axis=0)
+        common = used[share > _COMMON]
+        if common.size and self.rng.random() < 0.5:
+            one = self.rng.choice(common)
+            rows[:, complements(self.rng, view.means, one, used)] ^= 1
+            rows[:, one] = 0
+        else:
+            one = self.rng.choice(used)
+            at = np.flatnonzero(rows[:, one])
+            share = rows[np.ix_(at, used)].mean(axis=0) ** 2 + 1e-3
+            share[used == one] = 0.0
+            rows[at, self.rng.choice(used, p=share / share.sum())] ^= 1
+        return self._with_rows(state, self._completed(rows, view))
 
     def _with_rows(self, state: State, rows: Rows) -> State:
         """Return a state with other rows, and parameters drawn given them."""
@@ -227,7 +282,7 @@ class Repairs:
         own = np.flatnonzero(rows[self._bad_row(view.residual)])
         if way == 1 and own.size:
             return rng.choice(own, min(size, own.size), replace=False), True
-        return used[self._alike(view.means[used], size)], True
+        return used[resembling(rng, view.means[used], size)], True
 
     def _bad_row(self, residual: FloatArray) -> int:
         """Return a row, rather one with large residuals."""
@@ -236,28 +291,6 @@ class Repairs:
         squares = np.einsum("nd,nd->n", residual, residual) / shown
         excess = np.maximum(squares - np.median(squares), 0.0) + 1e-9
         return int(self.rng.choice(len(residual), p=excess / excess.sum()))
-
-    def _alike(self, means: FloatArray, size: int) -> list[int]:
-        """Return a feature, and others of which it is nearly a combination (matching pursuit)."""
-        rng, (number, _) = self.rng, means.shape
-        norms = np.linalg.norm(means, axis=1) + 1e-12
-        unit = means / norms[:, None]
-        cosines = np.abs(unit @ unit.T)
-        np.fill_diagonal(cosines, 0.0)
-        weights = np.ones(number)
-        if rng.random() < 0.5:  # rather one that resembles another
-            weights = (cosines.max(axis=1) + 1e-3) ** 4
-        chosen = [int(rng.choice(number, p=weights / weights.sum()))]
-        left = unit[chosen[0]]
-        while len(chosen) < min(size, number):
-            along = (unit @ left) ** 2 + 1e-6
-            along[chosen] = 0.0
-            chosen.append(int(rng.choice(number, p=along / along.sum())))
-            basis = unit[chosen[1:]]
-            left = unit[chosen[0]] - np.linalg.lstsq(basis.T, unit[chosen[0]])[0] @ basis
-            if left @ left < 0.05**2:
-                left = unit[chosen[-1]]
-        return chosen
 
     def _recreated(self, residual: FloatArray, rows: Rows, n_ruined: int) -> Rows:
         """Return the best features in place of those that were taken away."""
