@@ -64,8 +64,8 @@ PARAMETERS: dict[str, Parameter] = {
         "--method", "gibbs", "gibbs, gibbs-rows, augmented, structured, stochastic or hybrid."
     ),
     "likelihood": Parameter(
-        "--likelihood", "gaussian", "gaussian, poisson for counts, auto or one kind for all "
-        "columns (see --kind), or the name of a plug-in.",
+        "--likelihood", "gaussian", "gaussian, poisson for counts, noisy-or for causes of yes and "
+        "no, auto or one kind for all columns (see --kind), or the name of a plug-in.",
     ),
     "entries": Parameter(
         "--entries", "binary", "binary, or strengths: what a row has of a feature may be louder or "

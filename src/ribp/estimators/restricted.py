@@ -45,8 +45,9 @@ class RestrictedIBP(Features):
         A missing count (NaN, NA, None) means that the law of its row is not known: it is learned,
         or what `ribp.counts.fill` says. `fit` can override it.
     likelihood
-        "gaussian"; with method="gibbs-rows" also "poisson" for counts, or kinds of columns: "auto"
-        (from their types), one kind for all, such as "binary", or a mapping from columns to kinds,
+        "gaussian"; with method="gibbs-rows" also "poisson" for counts, "noisy-or" where features
+        cause what is yes or no, or kinds of columns: "auto" (from their types), one kind for all,
+        such as "binary", or a mapping from columns to kinds,
         ``{"age": "real", "stage": ribp.kinds.ordinal(["I", "II", "III"])}`` (others are "auto").
     entries
         What a row has of a feature. "binary": it has it or not. "strengths": what it has may be

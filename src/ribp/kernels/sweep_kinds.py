@@ -5,7 +5,9 @@ With the terms of a row (`kind_terms`), and eta without feature i, the gain of h
     gain_i = sum c_l A_il - sum m_t log(1 - p_t + p_t E_il) - sum exp(eta_l) (E_il - 1)
              - sum A_il (eta_l + A_il/2),                       E = exp A,  p_t = g(eta_l - s_t),
 
-and log sum_r p_r E_ir for unordered levels. The first sum does not depend on the row's features.
+and log sum_r p_r E_ir for unordered levels; noisy-OR columns that are 1 add log(1 + q_il/(exp eta_l
+- 1)), where q = 1 - exp(-A) has the place of E. The first sum does not depend on the features of a
+row.
 The factors of terms with m = 1 lie between 1 and E whatever eta is: `every` of them, usually eight,
 are multiplied before a logarithm is taken. Where features are so large that E has no place in a
 double, `every` is zero and differences of logarithms are taken one by one.
@@ -30,7 +32,9 @@ from ribp.kernels import whole_rows
 from ribp.kernels.choose import coin, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.kind_terms import (
+    COEFFICIENTS,
     EXPONENTIAL,
+    HIT,
     LEVELS,
     ORDERED,
     SQUARE,
@@ -70,7 +74,7 @@ def fill_linear(terms, loadings, linear):
     """Fill sum_l c_l A_il: ``coefficients @ loadings``."""
     for i in range(linear.shape[0]):
         linear[i] = 0.0
-    for t in range(terms.ends[5]):
+    for t in range(terms.ends[COEFFICIENTS]):
         value, row = terms.coefficient[t], loadings[terms.line[t]]
         for i in range(linear.shape[0]):
             linear[i] += value * row[i]
@@ -98,6 +102,10 @@ def fill_gains(first, last, eta, terms, latent, work, shares):
         value, row = eta[terms.at[t]], latent.loadings[terms.at[t], first:last]
         for j in range(gains.shape[0]):
             gains[j] -= row[j] * (value + 0.5 * row[j])
+    for t in range(terms.ends[SQUARE], terms.ends[HIT]):
+        odds, row = 1.0 / math.expm1(eta[terms.at[t]]), latent.growth[terms.at[t], first:last]
+        for j in range(gains.shape[0]):
+            gains[j] += math.log1p(odds * row[j])
 
 
 @jit

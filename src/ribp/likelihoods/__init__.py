@@ -10,6 +10,7 @@ from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.gaussian_strengths import GaussianStrengths
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.likelihoods.noisy_or import NoisyOr
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
 from ribp.plugins import Registry
 
@@ -22,6 +23,7 @@ __all__ = [
     "GaussianStrengths",
     "Likelihood",
     "LinearGaussian",
+    "NoisyOr",
     "PoissonCounts",
     "PoissonParameters",
     "names_of",
@@ -33,7 +35,12 @@ LIKELIHOODS: Registry[type[Likelihood[Any]]] = Registry(
     "likelihood",
     "ribp.likelihoods",
     Likelihood,
-    {"gaussian": LinearGaussian, "poisson": PoissonCounts, "kinds": ColumnsOfKinds},
+    {
+        "gaussian": LinearGaussian,
+        "poisson": PoissonCounts,
+        "kinds": ColumnsOfKinds,
+        "noisy-or": NoisyOr,
+    },
 )
 register = LIKELIHOODS.register
 

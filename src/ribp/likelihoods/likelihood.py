@@ -142,6 +142,9 @@ class Likelihood(ABC, Generic[P]):
         `not_a_count`: row, column and value of an entry that is no count, if there is one.
         """
 
+    def check_range(self, low: FloatArray, high: FloatArray) -> None:
+        """Raise an `InputError` if the smallest or largest entry of a column cannot be."""
+
     def check_values(self, data: Data, names: Sequence[Any] | None = None) -> None:
         """Raise an `InputError` if some entry cannot be; `names` are those of the columns."""
 
