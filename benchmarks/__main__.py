@@ -9,7 +9,18 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from benchmarks import commands, prior, rows, running, samplers, scale, search, sweeps, variational
+from benchmarks import (
+    commands,
+    kinds,
+    prior,
+    rows,
+    running,
+    samplers,
+    scale,
+    search,
+    sweeps,
+    variational,
+)
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -17,7 +28,18 @@ RESULTS = Path(__file__).parent / "results.json"
 def main() -> None:
     """Run all measures."""
     found = []
-    for module in (rows, prior, sweeps, samplers, running, search, variational, scale, commands):
+    for module in (
+        rows,
+        prior,
+        sweeps,
+        kinds,
+        samplers,
+        running,
+        search,
+        variational,
+        scale,
+        commands,
+    ):
         for measure in module.measures():
             mark = "" if measure.ratio <= measure.limit else "  <-- above the limit"
             print(f"{measure.name:45s} {measure.ratio:8.3f} {measure.limit:8.2f}{mark}", flush=True)

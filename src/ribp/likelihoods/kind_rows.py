@@ -30,9 +30,17 @@ _SHARE = 0.1  # of every feature: where rows are about linear, if nothing is kno
 class RowsOfKinds(KindEntryLaw):
     """Rows given features."""
 
-    def row_work(self, seed: np.uint64, number: int, parameters: Any, prior: RowPrior) -> Work[int]:
+    def row_work(
+        self,
+        seed: np.uint64,
+        number: int,
+        parameters: Any,
+        prior: RowPrior,
+        *,
+        relocations: bool = True,
+    ) -> Work[int]:
         """Return what a sweep does to a block of rows."""
-        places, laws = self.places, Laws.of(prior)
+        places, laws = self.places, Laws.of(prior, relocations=relocations)
         features, background, _, own = parameters
         latent = self._latent(features, background)
         bend = self._bend(parameters, laws.moments[0])
