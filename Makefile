@@ -11,7 +11,7 @@ EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods baselines 
   test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py)
 UNCOMPILED := $(addprefix tests/,kernels likelihoods mcmc search baselines prior variational)
 
-.PHONY: setup demo test test-slow faults browser screenshots coverage lint bench docs wheel lock clean
+.PHONY: setup demo test test-slow faults mutants browser screenshots coverage lint bench docs wheel lock clean
 
 setup: $(READY)
 
@@ -46,8 +46,8 @@ endif
 faults: $(READY)
 	$(BIN)/python -m tests.faults $(if $(TIER),--tier $(TIER))
 
-# The report in a real browser; installs Debian's chromium if there is none.
-browser: $(READY) chromium
+# The report and the documentation in a real browser; installs Debian's chromium if there is none.
+browser: $(READY) chromium docs
 	$(BIN)/python -m pytest -q tests/browser
 
 # The pictures of the report in the documentation, and those of the gallery.

@@ -36,6 +36,13 @@ def blocks(start: int, stop: int) -> list[slice]:
     return [slice(at, min(at + BLOCK, stop)) for at in range(start, stop, BLOCK)]
 
 
+def shares(start: int, stop: int, n_threads: int) -> list[tuple[int, int]]:
+    """Return ranges of rows for work without sums: groups, or less where rows are few."""
+    few = -(-(stop - start) // (_AHEAD * n_threads)) if n_threads > 1 else GROUP
+    size = max(1, min(GROUP, few))
+    return [(at, min(at + size, stop)) for at in range(start, stop, size)]
+
+
 def plus(one: Any, other: Any) -> Any:
     """Return the sum of two arrays or numbers, or of NamedTuples of such, by fields."""
     if isinstance(one, tuple):

@@ -5,10 +5,11 @@ import json
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import ribp
 from ribp.cli.main import app
-from ribp.cli.parameters import ELSEWHERE, PARAMETERS, as_options, estimator_arguments
+from ribp.cli.parameters import ELSEWHERE, METHODS, PARAMETERS, as_options, estimator_arguments
 
 pytestmark = pytest.mark.jit
 
@@ -21,6 +22,16 @@ def test_every_parameter_is_an_option_with_the_same_default():
     for name, one in PARAMETERS.items():
         assert one.default == parameters[name].default, name
         assert type(one.default) is type(parameters[name].default), name
+
+
+def test_the_command_itself_has_an_option_for_every_parameter_of_both_estimators():
+    options = {
+        flag for one in get_command(app).commands["fit"].params for flag in (*one.opts, one.name)
+    }
+    for estimator in (ribp.RestrictedIBP, ribp.IndianBuffet):
+        for name in inspect.signature(estimator).parameters:
+            assert ELSEWHERE.get(name) in options or {name, PARAMETERS[name].flag} <= options, name
+    assert set(METHODS) == set(ribp.RestrictedIBP._METHODS)
 
 
 def test_options_become_the_defaults_of_the_estimator():

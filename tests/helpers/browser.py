@@ -15,10 +15,11 @@ class Page:
 
     def __init__(self, reader, writer):
         self._reader, self._writer, self._rest = reader, writer, b""
-        self._numbers, self.session, self.console = itertools.count(1), None, []
+        self._numbers, self.session = itertools.count(1), None
+        self.console, self.requests = [], []
 
     def ask(self, method, **parameters):
-        """Return the answer of the browser to a command; what the console says is kept."""
+        """Return the answer of the browser; what the console says and what is fetched is kept."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self.session is not None and not method.startswith(("Browser.", "Target.")):
@@ -27,8 +28,14 @@ class Page:
         while (answer := self._next()).get("id") != number:
             if answer.get("method") in ("Runtime.consoleAPICalled", "Log.entryAdded"):
                 self.console.append(answer["params"])
+            if answer.get("method") == "Network.requestWillBeSent":
+                self._note(answer["params"]["request"]["url"])
         assert "error" not in answer, answer
         return answer["result"]
+
+    def _note(self, url):
+        if not url.startswith(("file:", "data:", "blob:", "about:")):
+            self.requests.append(url)
 
     def _next(self):
         while b"\0" not in self._rest:
@@ -73,7 +80,7 @@ def browser(folder):
                       if one["type"] == "page")  # fmt: skip
         answer = page.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         page.session = answer["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
+        for domain in ("Page", "Runtime", "Log", "Network"):
             page.ask(f"{domain}.enable")
         page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
         yield page

@@ -98,7 +98,9 @@ def test_polars_that_panics(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pl, "scan_parquet", panic)
     with pytest.raises(StorageError, match="is damaged: index out of bounds"):
-        parquet_files.write_numbers(tmp_path / "data.parquet", ColumnChoice(), io.BytesIO(), None)
+        parquet_files.write_numbers(
+            tmp_path / "data.parquet", ColumnChoice(), io.BytesIO(), None, True
+        )
 
 
 @pytest.mark.parametrize("child", ["import os; os.abort()", "print('thread panicked')", "1 / 0"])
@@ -124,7 +126,7 @@ def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
     pl.DataFrame({"id": ["x", "y"], "a": [1.5, None], "k": [3, 4]}).write_parquet(path)
     asked, answered = (
         io.BytesIO(
-            json.dumps([str(path), ColumnChoice(aside=tuple(exclude)), None, False]).encode()
+            json.dumps([str(path), ColumnChoice(aside=tuple(exclude)), None, False, True]).encode()
         ),
         io.BytesIO(),
     )
@@ -162,4 +164,4 @@ def test_names_of_rows_must_differ_in_all_rows(tmp_path, monkeypatch):
     path = tmp_path / "data.parquet"
     pl.DataFrame({"id": ["x", "y", "x"], "a": [1, 2, 3]}).write_parquet(path)
     with pytest.raises(StorageError, match="has String in column 'id'"):
-        parquet_files.write_numbers(path, ColumnChoice(), io.BytesIO(), 2)
+        parquet_files.write_numbers(path, ColumnChoice(), io.BytesIO(), 2, True)

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from ribp.errors import InputError, StorageError
 from ribp.io.formats import read_data
-from ribp.io.write_files import write_table
+from ribp.io.write_files import Blocks, write_table
 
 NAN = float("nan")
 MATRIX = np.array([[1.0, 0.0, NAN], [0.0, -2.5, 3.0]])
@@ -26,6 +26,24 @@ def test_written_tables_read_back(tmp_path, ending, sparse):
     assert file.dim_names == (["a", "b,c", 'd"'] if named else None)
     assert file.row_names == (["x", "y"] if named else None)
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".npz", ".parquet"])
+def test_a_table_that_is_made_while_it_is_written(tmp_path, ending):
+    values = np.arange(14.0).reshape(7, 2)
+    names = {"row_names": list("abcdefg"), "labels": {"site": list("ABABABA")}}
+    blocks = Blocks((7, 2), values.dtype, iter([values[:3], values[3:4], values[4:]]))
+    write_table(tmp_path / f"a{ending}", values, **names)
+    write_table(tmp_path / f"b{ending}", blocks, **names)
+    assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+
+    def stopped():
+        yield values[:3]
+        raise InputError("X", "must be there", "nothing", "Look.")
+
+    with pytest.raises(InputError, match="must be there"):
+        write_table(tmp_path / f"c{ending}", Blocks((7, 2), values.dtype, stopped()))
+    assert not list(tmp_path.glob("*c.*"))
 
 
 def test_the_text_of_a_written_table(tmp_path):

@@ -8,6 +8,7 @@ from ribp.kernels.missing import (
     add_to_missing,
     fill_missing,
     subtract_missing,
+    sum_observed,
 )
 
 
@@ -31,6 +32,19 @@ def case():
     observed = rng.random((6, 4)) < 0.6
     observed[2] = True
     return rng, observed
+
+
+def test_sums_of_what_is_observed():
+    rng, observed = case()
+    terms, out = rng.normal(size=(6, 4)), np.empty(6)
+    terms[1] = [1.0, 1e-16, 1e-16, 1e-16]
+    terms[2, 1] = -np.inf
+    observed[1] = True
+    sum_observed(terms, observed, out)
+    assert out[1] == 1.0 + np.spacing(1.0)  # of numbers that are lost one by one
+    assert out[2] == -np.inf
+    rest = [0, 3, 4, 5]
+    np.testing.assert_allclose(out[rest], np.where(observed, terms, 0)[rest].sum(axis=1))
 
 
 def test_what_is_left_of_a_row():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ribp
+from ribp.errors import InputError
 from ribp.rows.homes import HOMES, home_of
 from tests.helpers.dask_cases import ON_DASK
 from tests.helpers.plug_ins import of_page, registered
@@ -36,13 +37,17 @@ def table():
 
 
 def fitted(X):
+    return estimator(X).result_
+
+
+def estimator(X):
     model = ribp.RestrictedIBP(
         "gibbs-rows", max_features=3, counts="exactly(1)", n_chains=1, n_warmup=2, n_draws=4,
         background=False, progress=False, random_state=0,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ribp.errors.FitWarning)
-        return model.fit(X).result_
+        return model.fit(X)
 
 
 @pytest.fixture
@@ -66,6 +71,20 @@ def check_rows(name, folder):
         store.close()
 
 
+def check_features(name, folder):
+    """Raise an AssertionError unless a fit finds the features of rows of a home as in memory."""
+    X = table()
+    model, held = estimator(X), HOMES_OF[name](X, folder)
+    laws = [ribp.counts.uniform(0, 2)] * 40 + [ribp.counts.exactly(1)] * 50
+    counts = ribp.counts.by_row(laws)
+    np.testing.assert_array_equal(model.transform(held, counts), model.transform(X, counts))
+    rows = model.decode(held, counts)
+    np.testing.assert_array_equal(rows, model.decode(X, counts))
+    assert (rows[40:].sum(axis=1) == 1).all()
+    with pytest.raises(InputError, match="5 columns of the fit"):
+        model.transform(HOMES_OF[name](X[:, :4], folder))
+
+
 @pytest.mark.usefixtures("few", "stacks")
 class TestEveryHome:
     def test_has_a_row_here(self):
@@ -81,9 +100,14 @@ class TestEveryHome:
     def test_a_fit_has_the_bits_of_one_in_memory(self, name, tmp_path):
         assert_same_results(fitted(table()), fitted(HOMES_OF[name](table(), tmp_path)))
 
+    @pytest.mark.parametrize("name", ["memory-map", "stack"])
+    def test_features_of_rows_have_these_bits_too(self, name, tmp_path):
+        check_features(name, tmp_path)
+
     def test_on_a_cluster(self, client, tmp_path):
         assert home_of(HOMES_OF["dask"](table(), tmp_path)) is HOMES["dask"]
         check_rows("dask", tmp_path)
+        check_features("dask", tmp_path)
         assert_same_results(fitted(table()), fitted(HOMES_OF["dask"](table(), tmp_path)))
 
 

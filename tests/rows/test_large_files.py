@@ -36,7 +36,7 @@ def result(run):
 def test_parquet_is_copied_part_by_part(files):
     with (files / "copy.npy").open("wb") as copy:
         told = parquet_files.write_numbers(
-            files / "x.parquet", ColumnChoice(aside=("k",)), copy, 128
+            files / "x.parquet", ColumnChoice(aside=("k",)), copy, 128, False
         )
     np.testing.assert_array_equal(np.load(files / "copy.npy"), np.load(files / "x.npy"))
     assert told["shape"] == (700, 4)
@@ -64,6 +64,59 @@ def test_parts_or_whole_is_the_same(few, files, ribp, method):
     code, _, err = ribp("resume", files / "npy", "--draws", "6")
     assert code == 0, err
     assert result(files / "npy").n_draws == 6
+
+
+@pytest.mark.jit
+def test_features_of_a_large_file(few, files, ribp, monkeypatch):
+    counts = ["--counts", f"file:{files / 'counts.npy'}"]
+    assert ribp("fit", files / "x.npy", "--out", files / "run", *counts, *ROWS)[0] == 0
+    monkeypatch.setattr("ribp.blocks.GROUP", 64)
+    monkeypatch.setattr("ribp.cli.row_progress.LINE_SECONDS", 0.0)
+    in_parts = ["--memory", "1GiB", "--jobs", "2"]
+    for ending in ("npy", "csv", "parquet"):
+        for more in (["--decode"], []):
+            one, two = files / f"one{len(more)}.{ending}", files / f"two{len(more)}.{ending}"
+            given = [files / "run", files / "x.npy", *counts, *more]
+            assert ribp("transform", *given, "--out", one, "--json")[0] == 0
+            code, _, err = ribp("transform", *given, "--out", two, *in_parts)
+            assert code == 0, err
+            assert "of 700 rows, about" in err
+            assert one.read_bytes() == two.read_bytes()
+    assert np.load(files / "two1.npy").dtype == np.int8
+    left = {path.name for path in files.iterdir()}
+    frame = pl.read_parquet(files / "x.parquet").with_columns(
+        id=pl.Series([f"s{n}" for n in range(700)]), site=pl.lit("=A")
+    )
+    frame.select(frame.columns[::-1]).write_parquet(files / "y.parquet")
+    asked = ["--counts", "column:k", "--decode", "--id", "id", "--label", "site"]
+    run = files / "named"
+    assert ribp("fit", files / "x.parquet", "--out", run, "--counts", "column:k", *ROWS)[0] == 0
+    for name, more in (("whole.csv", []), ("parts.csv", in_parts)):
+        done = ribp("transform", run, files / "y.parquet", *asked, "--out", files / name, *more)
+        assert done[0] == 0, done
+    assert (files / "whole.csv").read_bytes() == (files / "parts.csv").read_bytes()
+    lines = (files / "parts.csv").read_text().splitlines()
+    assert lines[1].startswith("s0,=A,")
+    assert {path.name for path in files.iterdir()} - left == {"y.parquet", "named", "whole.csv",
+                                                              "parts.csv"}  # fmt: skip
+    code, _, err = ribp("transform", run, files / "x.parquet", "--memory", "1MB", "--out",
+                        files / "no.csv")  # fmt: skip
+    assert code == 2
+    assert "at least" in err
+
+
+@pytest.mark.jit
+@pytest.mark.filterwarnings("ignore")
+def test_workers_of_a_cluster_find_the_features_of_a_file(few, files, ribp, cluster):
+    counts = ["--counts", f"file:{files / 'counts.npy'}"]
+    assert ribp("fit", files / "x.npy", "--out", files / "run", *counts, *ROWS)[0] == 0
+    given = ["transform", files / "run", files / "x.npy", *counts, "--decode"]
+    assert ribp(*given, "--out", files / "here.csv")[0] == 0
+    code, _, err = ribp(
+        *given, "--out", files / "there.csv", "--scheduler", cluster.scheduler_address
+    )
+    assert code == 0, err
+    assert (files / "here.csv").read_bytes() == (files / "there.csv").read_bytes()
 
 
 @pytest.mark.parametrize(

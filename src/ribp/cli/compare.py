@@ -34,7 +34,6 @@ def compare(
     **parameters: Any,
 ) -> None:
     """Compare the restricted with the unrestricted buffet, on hidden entries."""
-    from ribp.cli import model_scores
     from ribp.cli.run_folder import RunFolder, read_table
     from ribp.errors import InputError
     from ribp.io.input_options import input_options
@@ -49,6 +48,10 @@ def compare(
         )
     if is_run:
         _check_kinds(RunFolder(data).config()["estimator"].get("likelihood"))
+        RunFolder(data).check_result()
+
+        from ribp.cli import model_scores
+
         scores, _ = model_scores.compare_run(data, announce)
     else:
         arguments = estimator_arguments(parameters) | {"random_state": seed}
@@ -56,6 +59,9 @@ def compare(
         _check_kinds(arguments["likelihood"])
         holds = input_options(counts, counts_missing, columns, exclude, label, id_)
         table = read_table(data, holds, holdout, seed)
+
+        from ribp.cli import model_scores
+
         scores = model_scores.compare_table(table, arguments, holdout, announce)
     if json:
         print_json({"data": str(data), "models": scores})

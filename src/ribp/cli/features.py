@@ -25,7 +25,7 @@ def features(
     from ribp.io.write_files import check_target, write_table
 
     check_target(out, overwrite)
-    result = RunFolder(run).model().result_
+    result = RunFolder(run).stored_result()
     of_kinds = result.event_names is not None
     frame = result.effects_frame() if of_kinds else result.components_frame()
     texts, numbers = list(frame.columns[:2]), list(frame.columns[2:])
@@ -53,8 +53,8 @@ def name(
     """Give features names, which reports, tables and pictures of the run then have."""
     from ribp.cli.run_folder import RunFolder
 
-    folder = RunFolder(run)
-    model = folder.model().name_features(dict(_pair(text) for text in names))
+    folder, given = RunFolder(run), dict(_pair(text) for text in names)
+    model = folder.model().name_features(given)
     model.save(folder.result, overwrite=True)
     folder.log("names: " + ", ".join(model.feature_names_))
     if json:

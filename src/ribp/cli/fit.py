@@ -26,35 +26,28 @@ def fit(
     counts_missing: options.CountsMissing = None,
     kind: options.Kind = None,
     kinds: options.Kinds = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=options.LARGE,
-            help="Read a .npy or .parquet file in parts, within so much: 1GiB.",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=options.LARGE,
-            help="Address of a Dask scheduler whose workers have the file.",
-        ),
-    ] = None,
+    memory: options.Memory = None,
+    scheduler: options.Scheduler = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
     **parameters: Any,
 ) -> None:
     """Find the features of the rows of a file."""
+    from ribp.cli.run_folder import RunFolder
     from ribp.io.formats import is_large
     from ribp.io.input_options import input_options, read_input
-    from ribp.io.kind_columns import kind_options
-    from ribp.kinds.choice import is_choice
 
     seed = secrets.randbits(32) if seed is None else seed
     holds = input_options(counts, counts_missing, columns, exclude, label, id_)
+    arguments = estimator_arguments(parameters) | {"random_state": seed}
+    RunFolder(out).check_free(overwrite)
     in_parts = memory is not None or scheduler is not None or is_large(data)
-    parameters["likelihood"] = kind_options(parameters["likelihood"], kind, kinds)
-    holds = holds._replace(as_text=is_choice(parameters["likelihood"]) and not in_parts)
+    if kind or kinds or arguments["likelihood"] not in ("gaussian", "poisson"):
+        from ribp.io.kind_columns import kind_options
+        from ribp.kinds.choice import is_choice
+
+        arguments["likelihood"] = kind_options(arguments["likelihood"], kind, kinds)
+        holds = holds._replace(as_text=is_choice(arguments["likelihood"]) and not in_parts)
     file = None if in_parts else read_input(data, holds)  # a mistake in it is told at once
 
     from ribp import fitting
@@ -64,7 +57,6 @@ def fit(
         "path": str(data.resolve()), **holds._asdict(), "holdout": holdout, "seed": seed,
         "memory": memory, "scheduler": scheduler,
     }  # fmt: skip
-    arguments = estimator_arguments(parameters) | {"random_state": seed}
     run = run_steps.begin(out, source, arguments, overwrite, file)
     progress = options.show_progress(json, run.model.progress)
     with run_steps.guarded(run.folder), run_steps.opened(run) as rows:
@@ -84,6 +76,10 @@ def resume(
     json: options.Json = False,
 ) -> None:
     """Go on with a run that was stopped, or make it longer."""
+    from ribp.cli.run_folder import RunFolder
+
+    RunFolder(run).config()  # a run that is not there is told at once
+
     from ribp import fitting
     from ribp.cli import run_steps
     from ribp.running.checkpoint import Checkpoint

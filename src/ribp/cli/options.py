@@ -78,6 +78,18 @@ Kinds = Annotated[
         help="CSV file of such kinds, with the columns column and kind.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=LARGE, help="Read a .npy or .parquet file in parts, within so much: 1GiB."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=LARGE, help="Address of a Dask scheduler whose workers have the file."
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON, for machines.")
 ]

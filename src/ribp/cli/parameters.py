@@ -56,12 +56,22 @@ def on_or_off(flag: str, text: str) -> bool | str:
     return ON_OFF[text]
 
 
+METHODS = ("gibbs", "gibbs-rows", "augmented", "structured", "stochastic", "hybrid")
+
+
+def known_method(flag: str, text: str) -> str:
+    """Return the name of a method; a mistake is told before anything heavy is loaded."""
+    from ribp.checks import one_of
+
+    return one_of(flag, text, METHODS)
+
+
 PARAMETERS: dict[str, Parameter] = {
     "max_features": Parameter(
         "--max-features", "auto", "Largest number of features, or auto.", None, str, number_or_word
     ),
     "method": Parameter(
-        "--method", "gibbs", "gibbs, gibbs-rows, augmented, structured, stochastic or hybrid."
+        "--method", "gibbs", f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.", read=known_method
     ),
     "likelihood": Parameter(
         "--likelihood", "gaussian", "gaussian, poisson for counts, noisy-or for causes of yes and "

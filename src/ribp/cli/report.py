@@ -50,10 +50,13 @@ def write_page(
     """Write the page of a run; return what had to be left out."""
     from ribp.cli.run_folder import RunFolder
     from ribp.errors import FitWarning, InputError, StorageError
-    from ribp.report import Fit, write_report
 
     folder = RunFolder(run)
-    result, config = folder.model().result_, folder.config()
+    folder.check_result()
+
+    from ribp.report import Fit, write_report
+
+    result, config = folder.stored_result(), folder.config()
     n_rows, n_dims = result.settings["n_rows"], result.settings["n_dims"]
     image = None if shape is None else _image_shape(shape, n_dims)
     data, labels, problems = None, None, []

@@ -8,7 +8,8 @@
     report.html     a page that shows it all, after ribp report
     log.txt         what was done, with times
 
-A folder that is not a run is never written to, and a run only with --overwrite.
+A folder that is not a run is never written to, and a run only with --overwrite. Heavy modules are
+imported by the methods that need them: a mistake in the name of a run is told at once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +27,13 @@ from ribp import checks
 from ribp.checks import FloatArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, StorageError
-from ribp.estimators import load
 from ribp.files import read_arrays, read_described, write_atomically, write_described
 from ribp.io.input_options import InputFile, InputOptions, read_input
-from ribp.io.kind_columns import coded
-from ribp.kinds import Kind
-from ribp.kinds.choice import is_choice
-from ribp.likelihoods.data import BoolArray, Data
-from ribp.likelihoods.validation import as_data
-from ribp.rows.local import in_memory
-from ribp.running.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from ribp.kinds import Kind
+    from ribp.likelihoods.data import BoolArray, Data
+    from ribp.results import Result
 
 SCHEMA = 4
 _KIND = "ribp run"
@@ -76,10 +74,16 @@ def as_table(given: InputFile, holdout: float, seed: int, likelihood: Any = None
 
     Columns have kinds if the likelihood says so.
     """
+    from ribp.likelihoods.validation import as_data
+
     file, laws, labels = given
     kinds = None
-    if is_choice(likelihood):
-        file, kinds = coded(file, likelihood)
+    if likelihood not in (None, "gaussian", "poisson"):
+        from ribp.io.kind_columns import coded
+        from ribp.kinds.choice import is_choice
+
+        if is_choice(likelihood):
+            file, kinds = coded(file, likelihood)
     if not 0.0 <= holdout < 1.0:
         raise InputError(
             "--holdout", "must be a share from 0 up to 1", holdout, "Write for example 0.01."
@@ -114,22 +118,12 @@ class RunFolder:
         """The file of the result."""
         return self.path / "result.nc"
 
-    def create(self, config: dict[str, Any], overwrite: bool) -> None:
-        """Begin a run in a new or empty folder, or, with `overwrite`, in place of another run."""
-        try:
-            if self.path.exists() and not self.path.is_dir():
-                raise StorageError(self.path, "is a file", "Choose another name for --out.")
-            if self.path.exists() and any(self.path.iterdir()):
-                self._clear(overwrite)
-            self.path.mkdir(parents=True, exist_ok=True)
-            stamped = {"created": _now(), **config}
-            write_described(self.path / "config.json", _KIND, SCHEMA, stamped)
-        except OSError as error:
-            raise StorageError(
-                self.path, f"cannot be written ({error.strerror})", "Choose another folder."
-            ) from None
-
-    def _clear(self, overwrite: bool) -> None:
+    def check_free(self, overwrite: bool) -> bool:
+        """Return whether another run is to be replaced; raise an error where nothing may be."""
+        if self.path.exists() and not self.path.is_dir():
+            raise StorageError(self.path, "is a file", "Choose another name for --out.")
+        if not self.path.exists() or not any(self.path.iterdir()):
+            return False
         if not (self.path / "config.json").exists():
             raise StorageError(
                 self.path, "is not empty and not a run of ribp", "Choose another folder for --out."
@@ -141,6 +135,22 @@ class RunFolder:
                 "Add --overwrite to replace it, or go on with it: ribp resume.",
             )
         self.config()  # it is a run of ours
+        return True
+
+    def create(self, config: dict[str, Any], overwrite: bool) -> None:
+        """Begin a run in a new or empty folder, or, with `overwrite`, in place of another run."""
+        try:
+            if self.check_free(overwrite):
+                self._clear()
+            self.path.mkdir(parents=True, exist_ok=True)
+            stamped = {"created": _now(), **config}
+            write_described(self.path / "config.json", _KIND, SCHEMA, stamped)
+        except OSError as error:
+            raise StorageError(
+                self.path, f"cannot be written ({error.strerror})", "Choose another folder."
+            ) from None
+
+    def _clear(self) -> None:
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         for name in ("result.nc", "holdout.npz", "compare.json", "report.html", "log.txt"):
             (self.path / name).unlink(missing_ok=True)
@@ -171,8 +181,8 @@ class RunFolder:
                 self.path / "config.json", "asks for settings that ribp does not know", "Fit again."
             ) from None
 
-    def model(self) -> Any:
-        """Return the fitted estimator of the run."""
+    def check_result(self) -> None:
+        """Raise a `StorageError` unless this is a run that has a result."""
         self.config()
         if not self.result.exists():
             raise StorageError(
@@ -180,6 +190,19 @@ class RunFolder:
                 "has no result yet",
                 f"It was stopped before its end; go on: ribp resume {self.path}",
             )
+
+    def stored_result(self) -> Result:
+        """Return the result of the run, which is quicker to read than its estimator."""
+        self.check_result()
+        from ribp.results import Result
+
+        return Result.load(self.result)
+
+    def model(self) -> Any:
+        """Return the fitted estimator of the run."""
+        self.check_result()
+        from ribp.estimators import load
+
         model = load(self.result)
         if not hasattr(model, "result_"):
             raise StorageError(self.result, "is not of this run", "Fit again.")
@@ -192,6 +215,9 @@ class RunFolder:
 
     def table(self) -> InputTable:
         """Return the data, read again; they must be those that were fitted."""
+        from ribp.rows.local import in_memory
+        from ribp.running.checkpoint import Checkpoint
+
         config = self.config()
         source = config["source"]
         with self.known_settings():

@@ -138,8 +138,8 @@ def opened(run: StartedRun) -> Iterator[Rows]:
     if run.table is not None:
         yield _rows_of(run.table)
     elif run.large is not None:
-        with run.large.opened(run.folder.path) as (store, counts, dim_names):
-            yield Rows(store, counts, None, dim_names)
+        with run.large.opened(run.folder.path) as (store, counts, file):
+            yield Rows(store, counts, None, None if file is None else file.dim_names)
 
 
 def _rows_of(table: InputTable) -> Rows:

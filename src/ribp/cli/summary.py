@@ -11,7 +11,7 @@ def summary(run: Run, json: Json = False) -> None:
     from ribp.cli.run_folder import RunFolder
 
     folder = RunFolder(run)
-    result = folder.model().result_
+    result = folder.stored_result()
     hidden = folder.hidden((result.settings["n_rows"], result.settings["n_dims"]))
     scores = None if hidden is None else result.held_out_log_density(*hidden)
     show_summary(result, run, json, scores)

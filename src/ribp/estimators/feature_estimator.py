@@ -238,15 +238,24 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
     # Reading
 
     def _transform(self, X: Any, counts: Counts) -> FloatArray:
-        check_is_fitted(self)
-        data, _ = self._data(X, reset=False)
-        return np.asarray(self.result_.rows_given(data, counts).probs[:, self._kept])
+        return np.asarray(self._row_features(X, counts, decode=False))
 
     def _decode(self, X: Any, counts: Counts) -> Any:
-        check_is_fitted(self)
-        data, _ = self._data(X, reset=False)
-        rows = np.asarray(self.result_.decode(data, counts, features=self._kept))
+        rows = self._row_features(X, counts, decode=True)
         return contained(self, rows, X, self.result_.feature_names)
+
+    def _row_features(self, X: Any, counts: Counts, *, decode: bool) -> NDArray[Any]:
+        """Return the features of rows, read in parts if X has a home."""
+        check_is_fitted(self)
+        home = home_of(X)
+        if home is not None:
+            with closing(home.open(X)) as store:
+                asked = {"features": self._kept, "decode": decode}
+                return np.concatenate(list(self.result_.mapped(store, counts, **asked)))
+        data, _ = self._data(X, reset=False)
+        if decode:
+            return self.result_.decode(data, counts, features=self._kept)
+        return self.result_.rows_given(data, counts).probs[:, self._kept]
 
     def _score(self, X: Any, counts: Counts, sample_weight: ArrayLike | None) -> float:
         check_is_fitted(self)

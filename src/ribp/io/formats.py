@@ -50,15 +50,7 @@ def read_data(path: str | Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
         Which columns are data; counts and labels are stored as text in `DataFile.columns`.
     """
     path = Path(path)
-    kind = kind_of(path)
-    if kind is None:
-        raise InputError(
-            "DATA",
-            f"must end in {', '.join(_KINDS)} or .csv.gz",
-            repr(str(path)),
-            "Save the table as CSV in UTF-8, or rename the file.",
-        )
-    check_start(path, kind)
+    kind = check_readable(path)
     try:
         if kind in _WITH_NAMES:
             return check_finite(_WITH_NAMES[kind](path, choice))
@@ -69,6 +61,20 @@ def read_data(path: str | Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
         raise StorageError(
             path, "does not fit into memory", "Keep fewer rows or columns."
         ) from None
+
+
+def check_readable(path: Path) -> str:
+    """Return the kind of a file; raise an error unless it is one, and begins as its kind does."""
+    kind = kind_of(path)
+    if kind is None:
+        raise InputError(
+            "DATA",
+            f"must end in {', '.join(_KINDS)} or .csv.gz",
+            repr(str(path)),
+            "Save the table as CSV in UTF-8, or rename the file.",
+        )
+    check_start(path, kind)
+    return kind
 
 
 def column_names(path: Path) -> list[str] | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ribp.blocks import GROUP
-from ribp.counts import RowCounts
+from ribp.counts import CountLaw, RowCounts
 from ribp.errors import InputError
 from ribp.io.count_options import check_law, counts_from, missing_law
 from ribp.io.data_file import DataFile, no_such_column
@@ -60,6 +60,15 @@ def check_memory(most: int, shape: tuple[int, int], n_features: int) -> None:
         )
 
 
+class OpenFile(NamedTuple):
+    """A file that is read in parts, while it is open."""
+
+    store: RowStore
+    counts: RowCounts | None
+    file: DataFile | None
+    """Names, and columns that were set aside; None if it has none."""
+
+
 class LargeFile(NamedTuple):
     """A file that is read in parts, and the options of its fit."""
 
@@ -72,6 +81,12 @@ class LargeFile(NamedTuple):
     """The address of a Dask scheduler; None to read the file in this process."""
     n_features: int
     """The number of features for which there must be memory."""
+    dims: tuple[str, ...] | None = None
+    """Names of columns that a file with names must have, in the order of the data."""
+    missing: CountLaw | None = None
+    """The law of rows whose count is missing, where no option says it; None to learn it."""
+    row_names: bool = False
+    """Whether names of rows are wanted."""
 
     def check(self) -> None:
         """Raise an error if file or options are wrong, as far as can be told without a copy."""
@@ -83,8 +98,8 @@ class LargeFile(NamedTuple):
             missing_law(self.options.counts_missing)
 
     @contextmanager
-    def opened(self, folder: Path) -> Iterator[tuple[RowStore, RowCounts | None, list[str] | None]]:
-        """Yield the rows, their count laws and the names of columns.
+    def opened(self, folder: Path) -> Iterator[OpenFile]:
+        """Yield the rows, their count laws and names.
 
         Copies, and what rows have beside Z, go to files in `folder`.
         """
@@ -93,11 +108,12 @@ class LargeFile(NamedTuple):
             if self._kind() == "npy":
                 source, file = npy_source(self.path), None
             else:
-                file = copy_parquet(self.path, self.options.choice(), copy)
+                choice = self.options.choice(self.dims)
+                file = copy_parquet(self.path, choice, copy, row_names=self.row_names)
                 source = npy_source(copy)
             counts = self._rows(source, file)
             with _store(source, self.scheduler, folder) as store:
-                yield store, counts, None if file is None else file.dim_names
+                yield OpenFile(store, counts, file)
         finally:
             copy.unlink(missing_ok=True)
 
@@ -122,7 +138,7 @@ class LargeFile(NamedTuple):
         choice = self.options.choice()
         if file is None and not choice.is_empty:
             raise no_such_column(self.path, choice.first_name(), [])
-        missing = missing_law(self.options.counts_missing)
+        missing = missing_law(self.options.counts_missing) or self.missing
         return counts_from(self.options.counts, file, source.n_rows, missing)
 
     def _most_bytes(self) -> int | None:

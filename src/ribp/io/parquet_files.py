@@ -67,23 +67,31 @@ def parquet_names(path: Path) -> list[str]:
     return list(_run_child(path, EVERYTHING, None, only_names=True)[0]["names"])
 
 
-def copy_parquet(path: Path, choice: ColumnChoice, target: Path) -> DataFile:
+def copy_parquet(
+    path: Path, choice: ColumnChoice, target: Path, *, row_names: bool = False
+) -> DataFile:
     """Write the table in a Parquet file to a .npy file, some rows at a time.
 
-    The table that is returned has names and columns set aside, no rows.
+    The table that is returned has names and columns set aside, no rows; names of rows if asked.
     """
-    description, _ = _run_child(path, choice, target)
+    description, _ = _run_child(path, choice, target, row_names=row_names)
     n_dims = description.pop("shape")[1]
     return DataFile(path, np.empty((0, n_dims)), **description)
 
 
 def _run_child(
-    path: Path, choice: ColumnChoice, target: Path | None, *, only_names: bool = False
+    path: Path,
+    choice: ColumnChoice,
+    target: Path | None,
+    *,
+    only_names: bool = False,
+    row_names: bool = True,
 ) -> tuple[dict[str, Any], bytes]:
     """Return what a child tells of a table, and its numbers unless they went to a file."""
     if find_spec("polars") is None:
         polars(path)
-    request: list[Any] = [str(path), choice, None if target is None else str(target), only_names]
+    where = None if target is None else str(target)
+    request: list[Any] = [str(path), choice, where, only_names, row_names]
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", _CHILD],
@@ -105,28 +113,27 @@ def _run_child(
 
 def run_as_child() -> None:
     """Read the table that standard input names; write numbers and a description to the output."""
-    name, given, target, only_names = json.loads(sys.stdin.buffer.read())
+    name, given, target, only_names, row_names = json.loads(sys.stdin.buffer.read())
     choice = ColumnChoice._make(tuple(one) if isinstance(one, list) else one for one in given)
     try:
         if only_names:
             description: dict[str, Any] = {"names": _names(Path(name))}
         elif target is None:
-            description = write_numbers(Path(name), choice, sys.stdout.buffer, None)
+            description = write_numbers(Path(name), choice, sys.stdout.buffer, None, row_names)
         else:
             with Path(target).open("wb") as file:
-                description = write_numbers(Path(name), choice, file, _PART)
+                description = write_numbers(Path(name), choice, file, _PART, row_names)
     except (InputError, StorageError) as error:
         description = {"error": [type(error).__name__, error.args]}
     sys.stdout.buffer.write(b"\n" + json.dumps(description).encode())
 
 
 def write_numbers(
-    path: Path, choice: ColumnChoice, out: IO[bytes], part: int | None
+    path: Path, choice: ColumnChoice, out: IO[bytes], part: int | None, with_row_names: bool
 ) -> dict[str, Any]:
     """Write the numbers of a Parquet file as doubles, row by row; return names and other columns.
 
-    With a number of rows `part` it is a .npy file that is written, so many rows at a time, and the
-    names of rows are left out.
+    With a number of rows `part` it is a .npy file that is written, so many rows at a time.
     """
     pl = polars(path)
     with _damage(path):
@@ -151,8 +158,8 @@ def write_numbers(
             out.write(values.data)
             for j in aside:
                 columns[names[j]] += _cells(rows.to_series(j))
-            if index is not None and part is None:
-                row_names = [cell or "" for cell in _cells(rows.to_series(index))]
+            if index is not None and with_row_names:
+                row_names += [cell or "" for cell in _cells(rows.to_series(index))]
     return {
         "dim_names": [names[j] for j in data],
         "row_names": row_names or None,

@@ -10,9 +10,9 @@ matrix in NPZ as SciPy saves it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,15 @@ Texts = dict[str, list[str]]
 """Columns of text by name, before the numbers."""
 _BLOCK = 1000
 _PLAIN = re.compile('[^,;\\t\\r\\n"\\ufeff]+')
+
+
+class Blocks(NamedTuple):
+    """A table that is made while it is written, some rows at a time."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    parts: Iterable[Any]
+    """Matrices, one below the other."""
 
 
 def write_table(
@@ -44,7 +53,8 @@ def write_table(
     path
         Of the file, ending in .csv, .npy, .npz or .parquet; its folder must exist.
     values
-        Real numbers of shape (rows, dims), an array or a SciPy sparse matrix; NaN means missing.
+        Real numbers of shape (rows, dims), an array or a SciPy sparse matrix; NaN means missing. Or
+        `Blocks`: CSV and NPY are then written as they come.
     dim_names
         The names of the columns, all different; x1, x2, ... if None.
     row_names
@@ -55,11 +65,8 @@ def write_table(
         Whether a file that is there may be replaced.
     """
     path = Path(path)
-    write = _WRITERS.get(path.suffix.lower())
-    if write is None:
-        rule = f"must end in {', '.join(_WRITERS)}"
-        raise InputError("--out", rule, repr(str(path)), "Choose one of these formats.")
-    values = _checked(values)
+    write = _writer(path)
+    values = values if isinstance(values, Blocks) else _checked(values)
     names = [f"x{j + 1}" for j in range(values.shape[1])] if dim_names is None else dim_names
     dims = [*map(str, names)]
     texts = {} if row_names is None else {ROW_NAMES: [*map(str, row_names)]}
@@ -72,14 +79,14 @@ def write_table(
     except UnicodeEncodeError as error:
         bad = shown(error.object[error.start : error.end])
         raise InputError("names", "must be valid Unicode", bad, "Correct that name.") from None
-    except (InputError, StorageError):
+    except (InputError, StorageError, MemoryError):
         raise
     except Exception as error:  # of the disk, or of whichever library writes the format
         raise _cannot_write(path, error) from error
 
 
 def check_target(path: Path, overwrite: bool) -> None:
-    """Raise a `StorageError` unless a file may be written there."""
+    """Raise an error unless a table may be written there."""
     try:
         folder, there, is_folder = path.parent.is_dir(), path.exists(), path.is_dir()
     except (OSError, ValueError) as error:
@@ -90,8 +97,18 @@ def check_target(path: Path, overwrite: bool) -> None:
         )
     if is_folder:
         raise StorageError(path, "is a folder", "Add the name of a file, such as rows.csv.")
+    _writer(path)
     if there and not overwrite:
         raise StorageError(path, "is there already", "Pass --overwrite, or another path.")
+
+
+def _writer(path: Path) -> Callable[[Path, IO[bytes], Any, list[str], Texts], None]:
+    """Return what writes the format that the end of a name tells."""
+    write = _WRITERS.get(path.suffix.lower())
+    if write is None:
+        rule = f"must end in {', '.join(_WRITERS)}"
+        raise InputError("--out", rule, repr(str(path)), "Choose one of these formats.")
+    return write
 
 
 def _cannot_write(path: Path, error: Exception) -> StorageError:
@@ -148,12 +165,28 @@ def _csv(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts
     names = [*texts, *dims]
     file.write((",".join(map(_quoted, names)) + "\n").encode())
     empty = '""' if len(names) == 1 else ""  # a blank line would not be read
-    for start in range(0, values.shape[0], _BLOCK):
-        block = _dense(values[start : start + _BLOCK]).tolist()
+    start = 0
+    for part in _parts(values):
+        block = part.tolist()
         lines = [",".join(empty if x != x else repr(x) for x in row) for row in block]
-        before = [map(_quoted, column[start : start + _BLOCK]) for column in texts.values()]
+        before = [map(_quoted, column[start : start + len(part)]) for column in texts.values()]
         lines = [",".join(cells) for cells in zip(*before, lines, strict=True)]
         file.write("".join(f"{line}\n" for line in lines).encode())
+        start += len(part)
+
+
+def _parts(values: Any) -> Iterator[Any]:
+    """Yield a table some rows at a time."""
+    if isinstance(values, Blocks):
+        yield from map(_checked, values.parts)
+        return
+    for start in range(0, values.shape[0], _BLOCK):
+        yield _dense(values[start : start + _BLOCK])
+
+
+def _whole(values: Any) -> Any:
+    """Return a table at once."""
+    return np.concatenate(list(_parts(values))) if isinstance(values, Blocks) else values
 
 
 def _quoted(text: str) -> str:
@@ -163,7 +196,13 @@ def _quoted(text: str) -> str:
 
 
 def _npy(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
-    np.save(file, _dense(values), allow_pickle=False)
+    if not isinstance(values, Blocks):
+        np.save(file, _dense(values), allow_pickle=False)
+        return
+    header = {"descr": values.dtype.str, "fortran_order": False, "shape": values.shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    for part in _parts(values):
+        file.write(np.ascontiguousarray(part, dtype=values.dtype).data)
 
 
 def _npz(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
@@ -172,7 +211,7 @@ def _npz(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts
 
         scipy.sparse.save_npz(file, values)
     else:
-        np.savez_compressed(file, values=values)
+        np.savez_compressed(file, values=_whole(values))
 
 
 def _parquet(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: Texts) -> None:
@@ -180,7 +219,7 @@ def _parquet(path: Path, file: IO[bytes], values: Any, dims: list[str], texts: T
     names = {name: pl.Series(column, dtype=pl.String) for name, column in texts.items()}
     columns = {
         name: pl.Series(column, nan_to_null=True)
-        for name, column in zip(dims, np.asarray(_dense(values)).T, strict=True)
+        for name, column in zip(dims, np.asarray(_dense(_whole(values))).T, strict=True)
     }
     pl.DataFrame(names | columns).write_parquet(file)
 

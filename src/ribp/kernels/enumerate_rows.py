@@ -30,6 +30,7 @@ from ribp.kernels.sweep_gaussian import Gram, make_row, own_squares
 from ribp.kernels.sweep_poisson import fill_totals, list_counts
 from ribp.kernels.whole_rows import largest_count, smallest_count
 
+_NOTHING = -746.0  # e to that power is zero
 TOP, TOTAL, GOAL, CHOICES = range(4)  # of a tally: largest log-weight, sum, next choice, how many
 
 
@@ -148,13 +149,18 @@ def gaussian(
             if table[size] > -math.inf:
                 log_weight = table[size] + score[size]
                 weigh(seeds[n], log_weight, members[:size], tally, probs[n], sample[n])
-            size = next_set(members, size, features, smallest, largest)
+            if size == largest - 1:  # most sets are of the largest size: these come next
+                for j in range(members[size - 1] + 1 if size > 0 else 0, features):
+                    log_weight = table[largest] + (score[size] + gain[size, j])
+                    if log_weight - tally[TOP] >= _NOTHING:
+                        members[size] = j
+                        weigh(seeds[n], log_weight, members, tally, probs[n], sample[n])
+            size = next_set(members, size, features, smallest, largest - 1)
             if size > 0:
                 j = members[size - 1]
                 score[size] = score[size - 1] + gain[size - 1, j]
-                if size < largest:
-                    for i in range(j + 1, features):
-                        gain[size, i] = gain[size - 1, i] - matrix[j, i]
+                for i in range(j + 1, features):
+                    gain[size, i] = gain[size - 1, i] - matrix[j, i]
         log_sums[n] = finish(tally, probs[n])
 
 

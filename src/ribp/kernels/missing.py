@@ -6,6 +6,8 @@ ones. Matrices are laid out flat in `subtract_missing` and `add_to_missing`, `si
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ribp.kernels.jit import jit
@@ -23,6 +25,23 @@ def list_missing(observed, columns):
         columns[number] = d
         number += 1 - observed[d]
     return number
+
+
+@jit
+def sum_observed(terms, observed, out):
+    """Fill out[n] with the sum of terms[n] over the columns that row n shows, by Kahan's rule.
+
+    ``out = np.where(observed, terms, 0).sum(axis=1)``, the same wherever the row stands.
+    """
+    for n in range(terms.shape[0]):
+        total, lost = 0.0, 0.0
+        for d in range(terms.shape[1]):
+            if observed[n, d]:
+                term = terms[n, d] - lost
+                after = total + term
+                lost = (after - total) - term if math.isfinite(after) else 0.0
+                total = after
+        out[n] = total
 
 
 @jit

@@ -8,7 +8,6 @@ is the business of `ribp.mcmc`.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
+from ribp.kernels.missing import sum_observed
 
 BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.int8]
@@ -101,7 +101,9 @@ class Parameters(Protocol):
 
 def exact_sums(terms: FloatArray, seen: BoolArray) -> FloatArray:
     """Return the sum of each row over observed entries, the same wherever the row stands."""
-    return np.array([math.fsum(row[at]) for row, at in zip(terms, seen, strict=True)])
+    sums = np.empty(len(terms))
+    sum_observed(terms, seen, sums)
+    return sums
 
 
 def column_totals(values: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:

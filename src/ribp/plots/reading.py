@@ -6,12 +6,11 @@ quantiles of a feature are over the draws in which some row has it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
-from scipy.stats import hypergeom
+from scipy.special import expit, gammaln
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
@@ -179,8 +178,21 @@ def rank_shares(rng: np.random.Generator, draws: FloatArray) -> Spread:
     at = ranks.reshape(draws.shape) * bins // total
     counts = np.array([np.bincount(one, minlength=bins) for one in at])
     sizes = counts.sum(axis=0)
-    law = hypergeom(total, sizes, n)
     expected = np.maximum(sizes / chains, 1e-300)
-    low, high = (law.ppf(p) for p in ((1 - _INDEPENDENT) / 2, (1 + _INDEPENDENT) / 2))
+    low, high = np.array([_hypergeometric_band(total, int(size), n) for size in sizes]).T
     ends = (np.broadcast_to(end / expected, counts.shape) for end in (low, high))
     return Spread(counts / expected, *ends)
+
+
+def _hypergeometric_band(total: int, size: int, n: int) -> tuple[int, int]:
+    """Return the ends of the 99% band of how many of `size` special ones are among n of `total`."""
+
+    def log_choices(of: Any, some: Any) -> Any:
+        return gammaln(of + 1.0) - gammaln(some + 1.0) - gammaln(of - some + 1.0)
+
+    k = np.arange(min(size, n) + 1)
+    log_probs = log_choices(size, k) + log_choices(total - size, n - k) - log_choices(total, n)
+    cumulative = np.cumsum(np.exp(log_probs))
+    outside = (1 - _INDEPENDENT) / 2
+    low, high = np.searchsorted(cumulative, [outside, 1 - outside])
+    return int(low), int(high)

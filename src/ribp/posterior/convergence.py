@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from ribp.checks import FloatArray
 
@@ -77,7 +76,8 @@ def _halves(values: FloatArray) -> FloatArray:
 
 def _normalised(values: FloatArray) -> FloatArray:
     """Return normal scores of the ranks among all draws."""
-    ranks = rankdata(values, method="average").reshape(values.shape)
+    _, which, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(sizes) - 0.5 * (sizes - 1))[which].reshape(values.shape)  # means among ties
     return np.asarray(ndtri((ranks - 0.375) / (values.size + 0.25)))
 
 

@@ -11,17 +11,21 @@ that of summing z out. That there are finitely many draws is not part of it.
 
 A row of the unrestricted buffet has each known feature by a coin of its own; features that no row
 of the fit had are left out.
+
+Rows are independent given the draws: blocks of them are weighed on any number of threads, a draw at
+a time. With W_s = p_1 + ... + p_s, whatever is averaged goes on as m_s = m_{s-1} W_{s-1}/W_s +
+(p_s/W_s) (that of draw s), so that memory does not grow with the number of draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ribp.blocks import in_order, shares
 from ribp.checks import FloatArray, IntArray
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
@@ -39,25 +43,81 @@ class NewRows(NamedTuple):
     """Of the log density, for the sum over z; 0 where it is exact. Shape (rows,)."""
     probs: FloatArray
     """P(z_ni = 1 | x_n), shape (rows, features)."""
-    by_draw: FloatArray
-    """log p_s(x_n), shape (draws, rows)."""
     sizes: FloatArray
     """E[z_ni s_ni | x_n] if entries have sizes, `probs` if they are binary; (rows, features)."""
 
 
-def joined(parts: Sequence[NewRows]) -> NewRows:
-    """Return rows that were weighed in parts, in their order."""
-    if len(parts) == 1:
-        return parts[0]
-    each = zip(*parts, strict=True)
-    density, error, probs, by_draw, sizes = (list(one) for one in each)
-    return NewRows(
-        np.concatenate(density),
-        np.concatenate(error),
-        np.concatenate(probs),
-        np.concatenate(by_draw, axis=1),
-        np.concatenate(sizes),
-    )
+class _GivenDraw(NamedTuple):
+    """What one draw says before a row is seen; features that do not exist in it are off."""
+
+    exists: BoolArray
+    parameters: Any
+    """In standard units."""
+    prior: RowPrior
+
+
+@dataclass(frozen=True, eq=False)
+class RowWeigher:
+    """From rows to their density and features, given draws; it can be sent to another machine.
+
+    An answer does not depend on the rows beside it.
+    """
+
+    likelihood: Any
+    draws: list[_GivenDraw]
+    options: dict[str, Any]
+    """As in `row_posterior`."""
+
+    @classmethod
+    def of_draws(
+        cls,
+        draws: Draws,
+        likelihood: Any,
+        count_log_probs: FloatArray | None = None,
+        **options: Any,
+    ) -> RowWeigher:
+        """Return what some draws say of rows; arguments as in `weigh_rows`."""
+        laws = draws.count_log_probs if count_log_probs is None else count_log_probs
+        laws = np.broadcast_to(laws, (len(draws.parameters), *laws.shape[-2:]))
+        each, given = np.arange(laws.shape[1]), []
+        for s, table in enumerate(laws):
+            exists, parameters, prior, _ = existing_features(draws, s, table, each)
+            given.append(_GivenDraw(exists, likelihood.standardised(parameters), prior))
+        return cls(likelihood, given, options)
+
+    def __call__(self, data: Data, law_of_row: IntArray) -> NewRows:
+        """Return density and features of some rows."""
+        n_rows, n_features = len(data.values), self.draws[0].exists.size
+        total, squares = np.full(n_rows, -np.inf), np.zeros(n_rows)
+        probs, sizes = (np.zeros((n_rows, n_features)) for _ in range(2))
+        for given, one in zip(self.draws, self._each(data, law_of_row), strict=True):
+            before, total = total, np.logaddexp(total, one.log_density)
+            top = np.where(np.isfinite(total), total, 0.0)
+            stays, weight = np.exp(before - top), np.exp(one.log_density - top)
+            squares = stays**2 * squares + np.square(weight * one.standard_error)
+            for mean, new in ((probs, one.probs), (sizes, one.sizes)):
+                mean *= stays[:, None]
+                mean[:, given.exists] += np.where(weight[:, None] > 0, weight[:, None] * new, 0.0)
+        return NewRows(
+            total - np.log(len(self.draws)) - self.likelihood.row_log_volume(data),
+            np.sqrt(squares),
+            np.clip(probs, 0.0, 1.0),  # weights add up to one but for rounding
+            sizes,
+        )
+
+    def log_densities(self, data: Data, law_of_row: IntArray) -> FloatArray:
+        """Return log p_s(x_n), shape (draws, rows)."""
+        by_draw = np.array([one.log_density for one in self._each(data, law_of_row)])
+        return np.asarray(by_draw - self.likelihood.row_log_volume(data))
+
+    def _each(self, data: Data, law_of_row: IntArray) -> Iterator[RowPosterior]:
+        """Yield what each draw says of rows, about the features that it has."""
+        data = self.likelihood.standard(data)
+        for s, (_, parameters, prior) in enumerate(self.draws):
+            laws = law_of_row if len(prior.tables) > 1 else np.zeros_like(law_of_row)
+            yield row_posterior(
+                data, self.likelihood, parameters, prior, laws, seed=np.uint64(s), **self.options
+            )
 
 
 def weigh_rows(
@@ -88,50 +148,15 @@ def weigh_rows(
     **options
         As in `row_posterior`.
     """
-    laws = draws.count_log_probs if count_log_probs is None else count_log_probs
-    laws = np.broadcast_to(laws, (len(draws.parameters), *laws.shape[-2:]))
-    volume, data = likelihood.row_log_volume(data), likelihood.standard(data)
-
-    def given_draw(s: int) -> RowPosterior:
-        return _given_draw(draws, s, laws[s], likelihood, data, law_of_row, options)
-
-    with ThreadPoolExecutor(n_jobs) as pool:
-        by_draws = list(pool.map(given_draw, range(len(draws.parameters))))
-    by_draw = np.array([one.log_density for one in by_draws])
-    log_density = reduce(np.logaddexp, by_draw)  # NumPy's sums depend on the number of rows
-    weights = np.exp(by_draw - np.where(np.isfinite(log_density), log_density, 0.0))
-    errors = np.array([one.standard_error for one in by_draws])
-    probs, sizes = (np.zeros((len(law_of_row), draws.log_odds.shape[1])) for _ in range(2))
-    for one, weight in zip(by_draws, weights, strict=True):
-        probs += np.where(weight[:, None] > 0, weight[:, None] * one.probs, 0.0)
-        sizes += np.where(weight[:, None] > 0, weight[:, None] * one.sizes, 0.0)
-    return NewRows(
-        log_density - np.log(len(by_draws)) - volume,
-        np.sqrt(reduce(np.add, np.square(weights * errors))),
-        np.clip(probs, 0.0, 1.0),  # weights add up to one but for rounding
-        by_draw - volume,
-        sizes,
-    )
+    weigher = RowWeigher.of_draws(draws, likelihood, count_log_probs, **options)
+    parts = list(in_blocks(weigher, data, law_of_row, n_jobs))
+    return NewRows(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-def _given_draw(
-    draws: Draws,
-    s: int,
-    laws: FloatArray,
-    likelihood: Any,
-    data: Data,
-    law_of_row: IntArray,
-    options: dict[str, Any],
-) -> RowPosterior:
-    """Return the rows given one draw; features that do not exist in it are off."""
-    exists, parameters, prior, law_of_row = existing_features(draws, s, laws, law_of_row)
-    parameters = likelihood.standardised(parameters)
-    one = row_posterior(
-        data, likelihood, parameters, prior, law_of_row, seed=np.uint64(s), **options
-    )
-    probs, sizes = (np.zeros((len(law_of_row), exists.size)) for _ in range(2))
-    probs[:, exists], sizes[:, exists] = one.probs, one.sizes
-    return one._replace(probs=probs, sizes=sizes)
+def in_blocks(work: Any, data: Data, law_of_row: IntArray, n_jobs: int) -> Iterator[Any]:
+    """Return what `work` makes of the data and laws of each block of rows, in their order."""
+    blocks = [slice(*span) for span in shares(0, len(data.values), n_jobs)]
+    return in_order(lambda at: work(data.rows(at), law_of_row[at]), n_jobs, blocks)
 
 
 def existing_features(

@@ -18,7 +18,6 @@ The errors of different rows are independent.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
+from ribp.kernels.row_keys import row_keys
 from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior
@@ -107,12 +107,11 @@ def row_posterior(
 
 def _row_seeds(seed: np.uint64, values: FloatArray, observed: BoolArray) -> NDArray[np.uint64]:
     """Return a key for each row that depends on the seed and on what was observed."""
-    key = int(seed).to_bytes(8, "little")
-    seeds = np.empty(len(values), np.uint64)
-    for n, (row, at) in enumerate(zip(values + 0.0, observed, strict=True)):  # no zero is negative
-        digest = hashlib.blake2b(row.tobytes() + at.tobytes(), key=key, digest_size=8).digest()
-        seeds[n] = int.from_bytes(digest, "little")
-    return seeds
+    words = np.ascontiguousarray(values + 0.0).view(np.uint64)  # no zero is negative
+    keys = np.empty(len(values), np.uint64)
+    with np.errstate(over="ignore"):  # without the compiler; keys are numbers modulo 2^64
+        row_keys(seed, words, observed, keys)
+    return keys
 
 
 def _possible_rows(table: FloatArray) -> int:

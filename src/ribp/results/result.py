@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from html import escape
@@ -18,6 +18,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
+from ribp.likelihoods import ColumnsOfKinds
 from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.likelihoods.moments import MANY
 from ribp.likelihoods.validation import as_data
@@ -31,16 +32,19 @@ from ribp.posterior.feature_spread import shown_places
 from ribp.posterior.judgement import Judgement, judge, stored_judgement
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
-from ribp.posterior.new_rows import NewRows, joined, weigh_rows
+from ribp.posterior.new_rows import NewRows, RowWeigher, in_blocks, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
+from ribp.posterior.row_features import RowFeatures
 from ribp.posterior.stored_draws import stored_draws, stored_notices
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.posterior.worth import gain_of
 from ribp.results import exchange, feature_names, result_file, settings, tables
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
+from ribp.rows.kind_look import looked_columns
 from ribp.rows.shard import not_a_count
+from ribp.rows.store import RowStore
 from ribp.search.background import BackgroundChoice
 from ribp.search.pool import Reached
 from ribp.threads import memory, n_cores, on_one_blas_thread
@@ -49,7 +53,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COLUMNS = 80
-_PART = 2**14  # rows that are weighed at once: each needs its features in every draw
 _WARNINGS_SHOWN = 3
 _EFFECT_DRAWS = 50  # to tell what features change
 
@@ -269,7 +272,7 @@ class Result:
     @property
     def event_names(self) -> list[str] | None:
         """Names of the events whose probabilities features change; None if features add."""
-        return self.model.likelihood.event_names(self._tree["features"]["dim"].to_numpy().tolist())
+        return self.model.likelihood.event_names(self._columns)
 
     def effects_frame(self) -> pd.DataFrame:
         """Return what features change: feature, event, its probability without and with it."""
@@ -333,7 +336,14 @@ class Result:
         **options
             As in `ribp.posterior.row_posterior.row_posterior`.
         """
-        return self._weighed(self._data(X), counts, max_draws, options)[0]
+        data, draws, likelihood = (
+            self._data(X),
+            self._draws_without_rows(max_draws),
+            self.model.likelihood,
+        )
+        self._check_values(data)
+        tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
+        return weigh_rows(draws, likelihood, data, law_of_row, tables, n_jobs=n_cores(), **options)
 
     def decode(
         self,
@@ -348,19 +358,52 @@ class Result:
 
         Only some `features` may be allowed; other arguments as in `rows_given`.
         """
-        rows, tables, law_of_row = self._weighed(self._data(X), counts, max_draws, options)
-        at = np.arange(rows.probs.shape[1]) if features is None else np.asarray(features)
-        if tables.shape[1] == 0:  # a buffet
-            return np.asarray(rows.probs[:, at] > 0.5, dtype=np.int8)
-        possible = tables[0][:, : at.size + 1]
-        if not np.isfinite(possible).any(axis=1).all():
-            raise InputError(
-                "counts",
-                f"must be possible with the {at.size} features of the fit",
-                "a law that asks for more",
-                "Allow smaller counts, or fit again.",
-            )
-        return predict.decode(rows.probs[:, at], possible, law_of_row)
+        data = self._data(X)
+        work, law_of_row = self.row_features(
+            counts, len(data.values), features=features, decode=True, max_draws=max_draws, **options
+        )
+        self._check_values(data)
+        return np.concatenate(list(in_blocks(work, data, law_of_row, n_cores())))
+
+    def row_features(
+        self,
+        counts: Counts,
+        n_rows: int,
+        *,
+        features: ArrayLike | None = None,
+        decode: bool = False,
+        max_draws: int | None = 100,
+        **options: Any,
+    ) -> tuple[RowFeatures, IntArray]:
+        """Return what finds the features of rows, a block at a time, and the law of each row.
+
+        For more rows than fit into memory; `decode` for 0/1 rows instead of probabilities, other
+        arguments as in `rows_given`.
+        """
+        draws = self._draws_without_rows(max_draws)
+        tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows)
+        at = np.arange(draws.log_odds.shape[1]) if features is None else np.asarray(features)
+        weigher = RowWeigher.of_draws(draws, self.model.likelihood, tables, **options)
+        return RowFeatures.of(weigher, at, tables, decode), law_of_row
+
+    def mapped(
+        self, store: RowStore, counts: Counts = None, **options: Any
+    ) -> Iterator[NDArray[Any]]:
+        """Yield the features of the rows of a store, some rows at a time.
+
+        Arguments as in `row_features`.
+        """
+        n_rows, n_dims = store.shape
+        if n_dims != self.settings["n_dims"]:
+            rule = f"must have the {self.settings['n_dims']} columns of the fit"
+            raise InputError("X", rule, f"{n_dims} columns", "Pass the same columns.")
+        law, look = self.model.likelihood, store.look()
+        law.check(n_dims, look.not_a_count)
+        law.check_range(look.low, look.high)
+        if isinstance(law, ColumnsOfKinds):
+            looked_columns(store, [column.kind for column in law.columns], self._columns)
+        work, law_of_row = self.row_features(counts, n_rows, **options)
+        return store.mapped(work, law_of_row)
 
     def sample(
         self, rng: np.random.Generator | int, n_rows: int, counts: Counts = None
@@ -377,27 +420,15 @@ class Result:
         """Return the mean of each count law, shape (laws, features + 1)."""
         return np.asarray(np.exp(self.draws().count_log_probs).mean(axis=0))
 
-    def _weighed(
-        self, data: Data, counts: Counts, max_draws: int | None, options: dict[str, Any]
-    ) -> tuple[NewRows, FloatArray, IntArray]:
-        """Return rows given the draws, and their laws."""
-        draws, likelihood = self._draws_without_rows(max_draws), self.model.likelihood
-        likelihood.check(data.shape[1], not_a_count(data.values))
-        likelihood.check_values(data, self._tree["features"]["dim"].to_numpy().tolist())
-        tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
-        parts = [
-            weigh_rows(
-                draws,
-                likelihood,
-                data.rows(slice(start, start + _PART)),
-                law_of_row[start : start + _PART],
-                tables,
-                n_jobs=n_cores(),
-                **options,
-            )
-            for start in range(0, data.shape[0], _PART)
-        ]
-        return joined(parts), tables, law_of_row
+    def _check_values(self, data: Data) -> None:
+        """Raise an `InputError` if some entries cannot be."""
+        self.model.likelihood.check(data.shape[1], not_a_count(data.values))
+        self.model.likelihood.check_values(data, self._columns)
+
+    @property
+    def _columns(self) -> list[Any]:
+        """Names or numbers of the columns of the data."""
+        return list(self._tree["features"]["dim"].to_numpy().tolist())
 
     def _draws_without_rows(self, max_draws: int | None) -> Draws:
         """Return stored draws of the main mode without the rows that were fitted, once made."""
@@ -420,8 +451,9 @@ class Result:
         data, counts, likelihood = self._data(X, fitted=True), self._counts, self.model.likelihood
         draws = unaligned_draws(self._tree, likelihood, counts)
         law_of_row = np.zeros(len(data.values), np.int64) if counts is None else counts.law_of_row
-        rows = weigh_rows(draws, likelihood, data, law_of_row, n_jobs=n_cores(), **options)
-        return rows.by_draw.reshape(self.n_chains, -1, len(data.values))
+        work = RowWeigher.of_draws(draws, likelihood, **options).log_densities
+        parts = list(in_blocks(work, data, law_of_row, n_cores()))
+        return np.concatenate(parts, axis=1).reshape(self.n_chains, -1, len(data.values))
 
     @on_one_blas_thread
     def impute(self, X: Any) -> tuple[FloatArray, FloatArray]:

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.blocks import Nodes, Tree, in_order, sum_nodes
+from ribp.blocks import GROUP, Nodes, Tree, in_order, sum_nodes
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.data import Data
@@ -36,10 +37,11 @@ from ribp.rows.local import combined_look, concatenated, spans
 from ribp.rows.row_tables import MemoryTable, Parts
 from ribp.rows.shard import RowStates, Shard, ShardLook, new_states, shared_out, user_units
 from ribp.rows.source import ArraySource, Source
-from ribp.rows.store import FirstLook, Layout, Order, Packed
+from ribp.rows.store import FirstLook, Layout, Order, Packed, RowMap
 from ribp.threads import n_cores
 
 _FEW = 8  # shards, to each of which the driver sends its order
+_MOST_PARTS = 64  # of a shard, when its rows are mapped
 _RENEW = 50  # orders after which rows are taken in and handed out again
 
 Span = tuple[int, int]
@@ -82,6 +84,19 @@ def _squares(data: Any, span: Span, complete: bool, means: FloatArray) -> Nodes:
 
 def _take(data: Any, span: Span, complete: bool, likelihood: Any, at: IntArray) -> Data:
     return _shard(data, span, complete, likelihood).take(at)
+
+
+def _map(
+    data: Any, span: Span, complete: bool, rows: Span, work: RowMap, law_of_row: IntArray
+) -> NDArray[Any]:
+    shard, (start, stop) = _shard(data, span, complete), rows
+    parts = [slice(at, min(at + GROUP, stop)) for at in range(start, stop, GROUP)]
+    return np.concatenate(
+        [
+            work(shard.data(at.start, at.stop), law_of_row[at.start - start : at.stop - start])
+            for at in parts
+        ]
+    )
 
 
 def _do(
@@ -129,6 +144,13 @@ def _loaded(layout: Layout, table: NDArray[Any]) -> tuple[RowStates, Nodes]:
 
 
 # What the driver does
+
+
+def _parts(span: Span) -> list[Span]:
+    """Return the parts of a shard that are asked for one by one, whole groups each."""
+    start, stop = span
+    size = GROUP * max(1, -(-(stop - start) // (GROUP * _MOST_PARTS)))
+    return [(at, min(at + size, stop)) for at in range(start, stop, size)]
 
 
 def _large_graphs() -> Any:
@@ -256,6 +278,21 @@ class DaskStore:
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
         return concatenated(self.ask(_take, lambda n: (*self.given(n)[1:], at)))
+
+    def mapped(self, work: RowMap, law_of_row: IntArray) -> Iterator[NDArray[Any]]:
+        """Yield what workers make of parts of their shards; all of them work at once."""
+        sent, tasks = self.everywhere(work), {}
+        with _large_graphs():
+            for turn in zip_longest(*(_parts(span) for span in self.spans)):
+                for at, part in enumerate(turn):
+                    if part is not None:
+                        given = self._data[at], self.spans[at], self._complete
+                        tasks[part] = self.submit(
+                            _map, *given, part, sent, law_of_row[slice(*part)]
+                        )
+        for part in sorted(tasks):
+            made: NDArray[Any] = tasks.pop(part).result()
+            yield made
 
     def in_memory(self, method: str) -> Data:
         """Raise an `InputError`."""

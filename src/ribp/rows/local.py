@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.blocks import GROUP, Nodes, Tree, in_order
+from ribp.blocks import GROUP, Nodes, Tree, in_order, shares
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.likelihoods.data import Data
@@ -26,7 +26,7 @@ from ribp.likelihoods.moments import MANY, Moments, Totals
 from ribp.rows.row_tables import FileTable, MemoryTable, Parts, Table
 from ribp.rows.shard import RowStates, Shard, ShardLook, new_states, shared_out
 from ribp.rows.source import FileSource, MemorySource, Source
-from ribp.rows.store import FirstLook, Layout, Order, Packed
+from ribp.rows.store import FirstLook, Layout, Order, Packed, RowMap
 from ribp.threads import memory, n_cores
 
 
@@ -144,6 +144,17 @@ class LocalStore:
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows."""
         return concatenated([shard.take(at) for shard in self.shards])
+
+    def mapped(self, work: RowMap, law_of_row: IntArray) -> Iterator[NDArray[Any]]:
+        """Yield what `work` makes of the data and laws of some rows at a time, on all threads."""
+
+        def group(shard: Shard, start: int, stop: int) -> NDArray[Any]:
+            return work(shard.data(start, stop), law_of_row[start:stop])
+
+        spans = [
+            (s, *span) for s in self.shards for span in shares(s.start, s.stop, self.n_threads)
+        ]
+        return in_order(group, self.n_threads, *zip(*spans, strict=True))
 
     def in_memory(self, method: str) -> Data:
         """Return all data, unless they are in a file and too large."""

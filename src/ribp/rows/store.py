@@ -143,6 +143,10 @@ class ChainRows(Protocol):
         """Whether rows have anything yet."""
 
 
+RowMap = Callable[[Data, IntArray], NDArray[Any]]
+"""From the data and laws of some rows to an array with a line for each."""
+
+
 class RowStore(Protocol):
     """The data of a run, wherever they are."""
 
@@ -169,6 +173,9 @@ class RowStore(Protocol):
 
     def take(self, at: IntArray) -> Data:
         """Return the data of some rows, whose numbers must rise."""
+
+    def mapped(self, work: RowMap, law_of_row: IntArray) -> Iterator[NDArray[Any]]:
+        """Yield what `work` makes of the data and laws of some rows at a time, in their order."""
 
     def in_memory(self, method: str) -> Data:
         """Return all data, or raise an `InputError`: this method needs them in memory."""
