@@ -258,7 +258,10 @@ def test_replicates_have_the_columns_of_the_data(model):
         ({"fixed_components": np.ones((1, 11))}, "fixed_components must be left alone where col"),
         ({"noise": "shared"}, "noise must be left alone"),
         ({"noise_scale": 1.0}, "noise_scale must be left alone"),
-        ({"likelihood": "kinds"}, "likelihood must be one of gaussian, poisson, auto, real"),
+        (
+            {"likelihood": "kinds"},
+            "likelihood must be one of gaussian, poisson, noisy-or, auto, real",
+        ),
         ({"likelihood": "binay"}, "or a mapping from columns to kinds, but got 'binay'"),
         ({"likelihood": "auto"}, "must say what columns of integers are"),
     ],
