@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks import (
     commands,
+    entries,
     other_models,
     prior,
     rows,
@@ -28,8 +29,11 @@ RESULTS = Path(__file__).parent / "results.json"
 def main() -> None:
     """Run all measures."""
     found = []
-    modules = rows, prior, sweeps, samplers, running, search, variational, scale, commands
-    for module in (*modules, other_models):
+    modules = (
+        rows, prior, sweeps, entries, samplers, running, search, variational, scale, commands,
+        other_models,
+    )  # fmt: skip
+    for module in modules:
         for measure in module.measures():
             mark = "" if measure.ratio <= measure.limit else "  <-- above the limit"
             print(f"{measure.name:45s} {measure.ratio:8.3f} {measure.limit:8.2f}{mark}", flush=True)

@@ -23,6 +23,7 @@ from ribp.estimators.arguments import (
     Background,
     Learned,
     background_or_auto,
+    check_entry_options,
     check_offsets,
     entropy,
     fixed,
@@ -187,16 +188,12 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
             fixed("noise_scale", self.noise_scale),
             fixed("feature_scale", self.feature_scale),
             getattr(self, "strength_law", "around-one"),
+            getattr(self, "restrict", "nonzeros"),
+            getattr(self, "failures", 1.0),
         )
-        entries = getattr(self, "entries", "binary")
-        if entries != "strengths" and asked.strength_law != "around-one":
-            raise InputError(
-                "strength_law",
-                'must be left alone unless entries="strengths"',
-                asked.strength_law,
-                'Set entries="strengths", or leave out strength_law.',
-            )
-        found = with_entries(self.likelihood, entries).make(asked, seen)
+        kind = with_entries(self.likelihood, getattr(self, "entries", "binary"))
+        check_entry_options(kind, asked)
+        found = kind.make(asked, seen)
         if on is False:
             check_offsets(found)
         return found

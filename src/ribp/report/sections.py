@@ -22,7 +22,6 @@ from ribp.report.elements import (
     folded,
     note,
     paragraph,
-    picture,
     rounded,
     section,
     short,
@@ -30,6 +29,7 @@ from ribp.report.elements import (
     tag,
 )
 from ribp.report.hidden_entries import held_out, hidden_scores
+from ribp.report.pictures import picture
 from ribp.report.row_table import law_words, rows
 from ribp.report.trust import answer, convergence, fits
 
