@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import (
     commands,
     entries,
+    kinds,
     other_models,
     prior,
     rows,
@@ -30,8 +31,8 @@ def main() -> None:
     """Run all measures."""
     found = []
     modules = (
-        rows, prior, sweeps, entries, samplers, running, search, variational, scale, commands,
-        other_models,
+        rows, prior, sweeps, entries, kinds, samplers, running, search, variational, scale,
+        commands, other_models,
     )  # fmt: skip
     for module in modules:
         for measure in module.measures():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ribp.version import __version__
 
 if TYPE_CHECKING:
-    from ribp import counts, datasets, likelihoods, plots, testing
+    from ribp import counts, datasets, kinds, likelihoods, plots, testing
     from ribp.estimators import IndianBuffet, RestrictedIBP, load
     from ribp.measures import (
         BetaProcess,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "counts": "ribp.counts",
     "datasets": "ribp.datasets",
+    "kinds": "ribp.kinds",
     "likelihoods": "ribp.likelihoods",
     "numpyro": "ribp.numpyro",
     "plots": "ribp.plots",
@@ -82,6 +83,7 @@ __all__ = [
     "datasets",
     "esscher",
     "inclusion_probs",
+    "kinds",
     "likelihoods",
     "load",
     "log_esp",

@@ -161,6 +161,7 @@ class Model:
         look = store.look()
         self.check_counts(look.shape[0])
         self.likelihood.check(look.shape[1], look.not_a_count)
+        self.likelihood.check_range(look.low, look.high)
         if len(self.likelihood.known) > self.n_features:
             raise InputError(
                 "fixed_components",

@@ -66,7 +66,7 @@ class Row:
     def log_weights(self, z, i):
         eta = np.empty(self.shares.size)
         kernel.relocation_log_weights(
-            i, z, THETA, self.terms, self.latent, eta, self.work, self.shares
+            i, z, 1.0, THETA, self.terms, self.latent, eta, self.work, self.shares
         )
         return self.work[kernel.GAINS].copy()
 

@@ -110,6 +110,20 @@ def test_an_estimator_takes_a_dask_array(few, client):
         ribp.RestrictedIBP("gibbs", **settings).fit(da.from_array(values))
 
 
+def test_kinds_of_columns_on_a_cluster(few, client):
+    rng = np.random.default_rng(0)
+    values = np.column_stack(
+        [rng.random(700) < 0.4, rng.integers(3, size=700), rng.normal(size=700)]
+    )
+    kinds = {0: "binary", 1: ribp.kinds.categorical(["a", "b", "c"]), 2: "real"}
+    settings = {"max_features": 4, "n_chains": 1, "n_warmup": 1, "n_draws": 4, "likelihood": kinds}
+    settings |= {"counts": "uniform(1, 2)", "random_state": 3, "progress": False}
+    here = ribp.RestrictedIBP("gibbs-rows", **settings).fit(values)
+    there = ribp.RestrictedIBP("gibbs-rows", **settings).fit(da.from_array(values, chunks=(300, 2)))
+    assert_same_results(here.result_, there.result_)
+    assert there.kinds_["1"].levels == ("a", "b", "c")
+
+
 @pytest.mark.parametrize("method", ["stochastic", "hybrid"])
 def test_stochastic_and_hybrid_take_a_dask_array(few, client, method):
     values, _ = features(400)

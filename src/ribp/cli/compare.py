@@ -47,6 +47,7 @@ def compare(
             "Leave out --counts: the run knows them.",
         )
     if is_run:
+        _check_kinds(RunFolder(data).config()["estimator"].get("likelihood"))
         RunFolder(data).check_result()
 
         from ribp.cli import model_scores
@@ -55,6 +56,7 @@ def compare(
     else:
         arguments = estimator_arguments(parameters) | {"random_state": seed}
         arguments["progress"] = options.show_progress(json, arguments.get("progress", "auto"))
+        _check_kinds(arguments["likelihood"])
         holds = input_options(counts, counts_missing, columns, exclude, label, id_)
         table = read_table(data, holds, holdout, seed)
 
@@ -67,6 +69,20 @@ def compare(
     _show(scores)
     if is_run:
         say(f"Stored in {data}. Make a page of it: ribp report {data}")
+
+
+def _check_kinds(likelihood: Any) -> None:
+    """Raise an `InputError` where columns have kinds: the unrestricted buffet knows none."""
+    from ribp.errors import InputError
+    from ribp.kinds.choice import is_choice
+
+    if is_choice(likelihood):
+        raise InputError(
+            "--likelihood",
+            "must be gaussian for ribp compare, whose unrestricted buffet knows no kinds",
+            likelihood if isinstance(likelihood, str) else "kinds of columns",
+            "Use ribp fit --holdout 0.1: it scores hidden entries beside columns alone.",
+        )
 
 
 def _show(scores: dict[str, dict[str, float]]) -> None:

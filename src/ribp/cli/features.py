@@ -17,18 +17,23 @@ def features(
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
-    """Write the features as a table: feature, column, mean, 5% and 95% of draws."""
+    """Write the features as a table: feature, column, mean, 5% and 95% of draws.
+
+    Where columns have kinds: the probability of each level, without the feature and with it.
+    """
     from ribp.cli.run_folder import RunFolder
     from ribp.io.write_files import check_target, write_table
 
     check_target(out, overwrite)
     result = RunFolder(run).stored_result()
-    frame = result.components_frame()
+    of_kinds = result.event_names is not None
+    frame = result.effects_frame() if of_kinds else result.components_frame()
+    texts, numbers = list(frame.columns[:2]), list(frame.columns[2:])
     write_table(
         out,
-        frame[["mean", "5%", "95%"]].to_numpy(),
-        dim_names=["mean", "5%", "95%"],
-        labels={name: frame[name].astype(str).tolist() for name in ("feature", "column")},
+        frame[numbers].to_numpy(),
+        dim_names=numbers,
+        labels={name: frame[name].astype(str).tolist() for name in texts},
         overwrite=overwrite,
     )
     n_features, n_dims = len(result.feature_names), result.settings["n_dims"]

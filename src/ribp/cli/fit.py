@@ -24,6 +24,8 @@ def fit(
     id_: options.Id = None,
     label: options.Label = None,
     counts_missing: options.CountsMissing = None,
+    kind: options.Kind = None,
+    kinds: options.Kinds = None,
     memory: options.Memory = None,
     scheduler: options.Scheduler = None,
     overwrite: options.Overwrite = False,
@@ -40,6 +42,12 @@ def fit(
     arguments = estimator_arguments(parameters) | {"random_state": seed}
     RunFolder(out).check_free(overwrite)
     in_parts = memory is not None or scheduler is not None or is_large(data)
+    if kind or kinds or arguments["likelihood"] not in ("gaussian", "poisson"):
+        from ribp.io.kind_columns import kind_options
+        from ribp.kinds.choice import is_choice
+
+        arguments["likelihood"] = kind_options(arguments["likelihood"], kind, kinds)
+        holds = holds._replace(as_text=is_choice(arguments["likelihood"]) and not in_parts)
     file = None if in_parts else read_input(data, holds)  # a mistake in it is told at once
 
     from ribp import fitting

@@ -58,6 +58,26 @@ Label = Annotated[
         help="Columns that go with the rows into report and decoded rows, and are never fitted.",
     ),
 ]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        rich_help_panel=COLUMNS,
+        metavar="COLUMN=KIND",
+        help="What a column holds: real, positive, binary, binomial(T), ordinal, categorical, "
+        "log-poisson or negbin, levels in parentheses: stage=ordinal(I, II, III). Patterns "
+        "allowed; other columns are auto. With --method gibbs-rows.",
+    ),
+]
+Kinds = Annotated[
+    Path | None,
+    typer.Option(
+        "--kinds",
+        rich_help_panel=COLUMNS,
+        metavar="FILE",
+        help="CSV file of such kinds, with the columns column and kind.",
+    ),
+]
 Memory = Annotated[
     str | None,
     typer.Option(

@@ -74,7 +74,8 @@ PARAMETERS: dict[str, Parameter] = {
         "--method", "gibbs", f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.", read=known_method
     ),
     "likelihood": Parameter(
-        "--likelihood", "gaussian", "gaussian, poisson for counts, or the name of a plug-in."
+        "--likelihood", "gaussian", "gaussian, poisson for counts, noisy-or for causes of yes and "
+        "no, auto or one kind for all columns (see --kind), or the name of a plug-in.",
     ),
     "entries": Parameter(
         "--entries", "binary", "binary; strengths: what a row has of a feature may be louder or "

@@ -106,6 +106,9 @@ def _commands(config: dict[str, Any], run: Path) -> list[str]:
         for one in given if isinstance(given, list) else [] if given is None else [given]:
             words += [f"--{name.replace('_', '-')}", str(one)]
     words += as_options(arguments)
+    if isinstance(arguments.get("likelihood"), dict):
+        for column, kind in arguments["likelihood"].items():
+            words += ["--kind", f"{column}={kind}"]
     if source.get("fixed_components"):
         words += ["--fixed-components", Path(str(source["fixed_components"])).name]
     if source.get("holdout"):

@@ -31,6 +31,7 @@ from ribp.files import read_arrays, read_described, write_atomically, write_desc
 from ribp.io.input_options import InputFile, InputOptions, read_input
 
 if TYPE_CHECKING:
+    from ribp.kinds import Kind
     from ribp.likelihoods.data import BoolArray, Data
     from ribp.results import Result
 
@@ -53,20 +54,36 @@ class InputTable(NamedTuple):
     dim_names: list[str] | None
     labels: dict[str, list[str | None]]
     """Columns that go with the rows and are not fitted, by name."""
+    kinds: tuple[Kind, ...] | None = None
+    """Of the columns, if they have any."""
 
 
 def read_table(
-    path: str | Path, options: InputOptions, holdout: float = 0.0, seed: int = 0
+    path: str | Path,
+    options: InputOptions,
+    holdout: float = 0.0,
+    seed: int = 0,
+    likelihood: Any = None,
 ) -> InputTable:
     """Return the data in a file and their count laws, with a share of the entries hidden."""
-    return as_table(read_input(path, options), holdout, seed)
+    return as_table(read_input(path, options), holdout, seed, likelihood)
 
 
-def as_table(given: InputFile, holdout: float, seed: int) -> InputTable:
-    """Return a file that was read, with a share of its entries hidden."""
+def as_table(given: InputFile, holdout: float, seed: int, likelihood: Any = None) -> InputTable:
+    """Return a file that was read, with a share of its entries hidden.
+
+    Columns have kinds if the likelihood says so.
+    """
     from ribp.likelihoods.validation import as_data
 
     file, laws, labels = given
+    kinds = None
+    if likelihood not in (None, "gaussian", "poisson"):
+        from ribp.io.kind_columns import coded
+        from ribp.kinds.choice import is_choice
+
+        if is_choice(likelihood):
+            file, kinds = coded(file, likelihood)
     if not 0.0 <= holdout < 1.0:
         raise InputError(
             "--holdout", "must be a share from 0 up to 1", holdout, "Write for example 0.01."
@@ -74,7 +91,9 @@ def as_table(given: InputFile, holdout: float, seed: int) -> InputTable:
     rng = np.random.default_rng([seed, 1])
     hidden = ~np.isnan(file.values) & (rng.random(file.values.shape) < holdout)
     data = as_data(np.where(hidden, np.nan, file.values))
-    return InputTable(data, file.values, hidden, laws, file.row_names, file.dim_names, labels)
+    return InputTable(
+        data, file.values, hidden, laws, file.row_names, file.dim_names, labels, kinds
+    )
 
 
 def stored_options(source: dict[str, Any]) -> InputOptions:
@@ -199,11 +218,12 @@ class RunFolder:
         from ribp.rows.local import in_memory
         from ribp.running.checkpoint import Checkpoint
 
-        source = self.config()["source"]
+        config = self.config()
+        source = config["source"]
         with self.known_settings():
             path = Path(source["path"])
-            options = stored_options(source)
-            table = read_table(path, options, source["holdout"], source["seed"])
+            options, likelihood = stored_options(source), config["estimator"]["likelihood"]
+            table = read_table(path, options, source["holdout"], source["seed"], likelihood)
         checkpoint = Checkpoint(self.checkpoints)
         digest = checkpoint.settings().get("data") if checkpoint.exists() else None
         if digest is not None and digest != in_memory(table.data).look().digest:

@@ -16,7 +16,9 @@ from ribp.errors import FitWarning, InputError
 from ribp.estimators import RestrictedIBP
 from ribp.fitting import Prepared
 from ribp.io.input_options import InputFile, known_features
+from ribp.io.kind_columns import expanded
 from ribp.io.large_files import LargeFile
+from ribp.kinds import Kind
 from ribp.results import Result
 from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
@@ -45,6 +47,7 @@ class Rows(NamedTuple):
     counts: RowCounts | None
     row_names: list[str] | None
     dim_names: list[str] | None
+    kinds: tuple[Kind, ...] | None = None
 
 
 def begin(
@@ -80,7 +83,9 @@ def begin(
         large.check()
         model.set_params(fixed_components=known_features(known, None))
     else:
-        table = as_table(file, source["holdout"], source["seed"])
+        arguments = arguments | {"likelihood": expanded(arguments["likelihood"], file.file)}
+        model.set_params(likelihood=arguments["likelihood"])
+        table = as_table(file, source["holdout"], source["seed"], arguments["likelihood"])
         model.set_params(fixed_components=known_features(known, table.dim_names))
         prepared = model.prepare(*_rows_of(table))
     arguments = arguments | {"fixed_components": model.fixed_components}
@@ -138,7 +143,7 @@ def opened(run: StartedRun) -> Iterator[Rows]:
 
 
 def _rows_of(table: InputTable) -> Rows:
-    return Rows(in_memory(table.data), table.counts, table.row_names, table.dim_names)
+    return Rows(in_memory(table.data), table.counts, table.row_names, table.dim_names, table.kinds)
 
 
 @contextmanager

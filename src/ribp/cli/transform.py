@@ -118,7 +118,13 @@ def _in_memory(
     from ribp.likelihoods.validation import as_data
     from ribp.rows.local import in_memory
 
+    kinds = getattr(model, "kinds_", None)
+    holds = holds._replace(as_text=kinds is not None)
     file, laws, _ = read_input(path, holds, dims, _law_of_missing(model))
+    if kinds is not None and file.values.shape[1] == len(kinds):
+        from ribp.io.kind_columns import coded_by
+
+        file = coded_by(file, list(kinds.values()))
     yield OpenFile(in_memory(as_data(file.values)), laws, file)
 
 

@@ -15,8 +15,8 @@ from ribp.baselines.ibp_variational import FiniteBuffetModel
 from ribp.checks import FloatArray
 from ribp.estimators.arguments import LIMITS, entropy, fixed
 from ribp.estimators.feature_estimator import Features
+from ribp.likelihoods import Likelihood
 from ribp.likelihoods.linear_gaussian import as_gaussian
-from ribp.likelihoods.moments import Moments
 from ribp.posterior.laws import Counts
 from ribp.results.settings import MOST_FEATURES, AnyModel
 
@@ -62,8 +62,10 @@ class IndianBuffet(Features):
         rng = np.random.default_rng(entropy(random_state))
         return self.result_.sample(rng, checks.integer("n_rows", n_rows))[1]
 
-    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
-        likelihood = as_gaussian(self._likelihood(seen), "IndianBuffet")
+    def _model(
+        self, n_rows: int, likelihood: Likelihood[Any], counts: Counts
+    ) -> tuple[AnyModel, bool]:
+        likelihood = as_gaussian(likelihood, "IndianBuffet")
         mass = fixed("mass", self.mass)
         concentration = checks.within("concentration", self.concentration, *LIMITS["concentration"])
         if self.method == "gibbs":

@@ -36,7 +36,7 @@ def describe(result: Result) -> Description:
     likelihood: Any = result.model.likelihood
     draws = aligned_draws(tree, likelihood, None, alignment, rows=np.arange(0))
     each_used, known = features_in_use(tree, alignment), np.array(likelihood.known)
-    kept, dims = result.shown_places, result.settings["n_dims"]
+    kept, dims = result.shown_places, draws.parameters[0].features.shape[1]
     weights, uses = np.zeros(kept.size), np.zeros(kept.size)
     components, background = np.zeros((kept.size, dims)), np.zeros(dims)
     for at, given in enumerate(draws.parameters):

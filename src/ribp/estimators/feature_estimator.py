@@ -31,12 +31,12 @@ from ribp.estimators.arguments import (
 )
 from ribp.estimators.containers import contained
 from ribp.estimators.describe import describe
+from ribp.estimators.kind_tables import Kinds, TablesOfKinds
 from ribp.estimators.named_features import NamedFeatures
 from ribp.fitting import Prepared, prepare, run
 from ribp.likelihoods import Likelihood, with_entries
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Asked
-from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.validation import as_data
 from ribp.posterior.laws import Counts
 from ribp.results import Result
@@ -50,7 +50,7 @@ from ribp.threads import n_workers
 
 
 @dataclass(eq=False, repr=False)
-class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What both estimators have in common: fields are the parameters that scikit-learn sees."""
 
     _METHODS: ClassVar[dict[str, str]]
@@ -58,7 +58,7 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
     method: str = "gibbs"
     _: KW_ONLY
     max_features: int | Literal["auto"] = "auto"
-    likelihood: str = "gaussian"
+    likelihood: Any = "gaussian"
     mass: float | Learned = "learn"
     noise: str = "per-dim"
     noise_scale: float | Learned = "learn"
@@ -76,12 +76,13 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
 
     def _fit(self, X: Any, counts: Counts) -> Self:
         home = home_of(X)
+        kinds = self._chosen_kinds(X, in_memory=home is None)
         if home is not None:
             with closing(home.open(X)) as store:
-                return self.fit_prepared(self.prepare(store, counts))
-        data, names = self._data(X, reset=True)
+                return self.fit_prepared(self.prepare(store, counts, kinds=kinds))
+        data, names = self._data(X, reset=True, kinds=kinds)
         columns = getattr(self, "feature_names_in_", None)
-        return self.fit_prepared(self.prepare(in_memory(data), counts, names, columns))
+        return self.fit_prepared(self.prepare(in_memory(data), counts, names, columns, kinds))
 
     def prepare(
         self,
@@ -89,15 +90,20 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
         counts: Counts = None,
         row_names: Sequence[str] | None = None,
         dim_names: Sequence[str] | None = None,
+        kinds: Kinds | None = None,
     ) -> Prepared:
         """Return the fit of data in a row store, for `ribp.fitting.run`.
 
-        Raise an error if such data cannot be fitted so, before any work is done.
+        Raise an error if such data cannot be fitted so, before any work is done. `kinds` are those
+        of the columns; if left out they follow from `likelihood`, all columns being numbers.
         """
         method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
         n_workers(self.n_jobs)
         self._check_counts(counts, store.shape, row_names)
-        model, grow = self._model(store.shape[0], store.look().moments, counts)
+        if kinds is None:
+            kinds = self._unseen_kinds(range(store.shape[1]) if dim_names is None else dim_names)
+        likelihood = self._likelihood(store, kinds, dim_names, row_names)
+        model, grow = self._model(store.shape[0], likelihood, counts)
         return prepare(
             model,
             store,
@@ -137,7 +143,9 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
         return self
 
     @abstractmethod
-    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[AnyModel, bool]:
+    def _model(
+        self, n_rows: int, likelihood: Likelihood[Any], counts: Counts
+    ) -> tuple[AnyModel, bool]:
         """Return the model, and whether it may grow."""
 
     def _check_counts(
@@ -156,6 +164,9 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
         self.components_, self.background_ = found.components, found.background
         self.weights_, self.background_choice_ = found.weights, self.result_.background_choice
         self._kept, self._n_features_out = found.kept, int(found.kept.size)
+        kinds = self._fitted_kinds
+        if kinds is not None:
+            self.kinds_ = dict(zip(self._columns(), kinds, strict=True))
         self.__dict__.pop("row_probs_", None)  # of an earlier fit
 
     @cached_property
@@ -164,8 +175,14 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
         check_is_fitted(self)
         return self.result_.row_probs()
 
-    def _data(self, X: Any, *, reset: bool) -> tuple[Data, Sequence[str] | None]:
-        """Return data at the door, and names of rows if there are any."""
+    def _data(
+        self, X: Any, *, reset: bool, kinds: Kinds | None = None
+    ) -> tuple[Data, Sequence[str] | None]:
+        """Return data at the door, and names of rows if there are any.
+
+        With `kinds` if X is to be fitted; otherwise columns have those of the fit.
+        """
+        kinds = kinds if reset else self._fitted_kinds
         index = getattr(X, "index", None)
         names = None
         if (
@@ -175,12 +192,20 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
         ):
             names = [str(name) for name in index]
         columns = getattr(X, "columns", None)
-        data = as_data(X, names, None if columns is None else [str(name) for name in columns])
+        numbers = self._numbers(X, kinds, names)
+        data = as_data(numbers, names, None if columns is None else [str(name) for name in columns])
         validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
         return data, names
 
-    def _likelihood(self, seen: Moments) -> Likelihood[Any]:
+    def _likelihood(
+        self,
+        store: RowStore,
+        kinds: Kinds | None,
+        dim_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
+    ) -> Likelihood[Any]:
         on = background_or_auto(self.background)
+        self._check_likelihood()
         asked = Asked(
             bool(on),
             known_features(getattr(self, "fixed_components", None)),
@@ -191,9 +216,19 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
             getattr(self, "restrict", "nonzeros"),
             getattr(self, "failures", 1.0),
         )
-        kind = with_entries(self.likelihood, getattr(self, "entries", "binary"))
+        name = self.likelihood if kinds is None else "kinds"
+        kind = with_entries(name, getattr(self, "entries", "binary"))
         check_entry_options(kind, asked)
-        found = kind.make(asked, seen)
+        if kinds is not None:
+            if on is False:
+                raise InputError(
+                    "background",
+                    "must be on where columns have kinds",
+                    False,
+                    'Leave it at "auto".',
+                )
+            return self._likelihood_of_kinds(asked, store, kinds, dim_names, row_names)
+        found = kind.make(asked, store.look().moments)
         if on is False:
             check_offsets(found)
         return found
@@ -251,8 +286,7 @@ class Features(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[
                 f"shape {given.shape}",
                 "Pass what `transform` or `decode` returns.",
             )
-        made = np.asarray(given @ self.components_ + self.background_)
-        return contained(self, made, X, self._columns())
+        return self._made(given, X)
 
     def _columns(self) -> list[str]:
         """Return the names of the columns of the data, or their numbers."""

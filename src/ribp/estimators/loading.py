@@ -30,4 +30,7 @@ def load(path: str | Path) -> RestrictedIBP | IndianBuffet | Result:
         raise StorageError(
             path, "names an estimator that this ribp does not have", "Upgrade ribp."
         ) from None
-    return made.adopt(result, names)
+    made.adopt(result, names)
+    if hasattr(made, "kinds_"):
+        made.set_params(likelihood=made.kinds_)
+    return made

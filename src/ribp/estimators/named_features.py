@@ -47,6 +47,11 @@ class NamedFeatures:
         check_is_fitted(self)
         return self.result_.components_frame()
 
+    def effects_frame(self) -> pd.DataFrame:
+        """Return what features change where columns have kinds: probabilities without and with."""
+        check_is_fitted(self)
+        return self.result_.effects_frame()
+
     def rows_frame(self) -> pd.DataFrame:
         """Return P(row has feature) for the rows that were fitted, as a table."""
         check_is_fitted(self)

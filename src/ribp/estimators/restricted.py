@@ -19,7 +19,7 @@ from ribp.estimators.arguments import Learned, entropy, fixed
 from ribp.estimators.containers import contained
 from ribp.estimators.describe import count_laws
 from ribp.estimators.feature_estimator import Features
-from ribp.likelihoods.moments import Moments
+from ribp.likelihoods import Likelihood
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.posterior.new_rows import NewRows
@@ -45,7 +45,10 @@ class RestrictedIBP(Features):
         A missing count (NaN, NA, None) means that the law of its row is not known: it is learned,
         or what `ribp.counts.fill` says. `fit` can override it.
     likelihood
-        "gaussian", or "poisson" for counts (with method="gibbs-rows").
+        "gaussian"; with method="gibbs-rows" also "poisson" for counts, "noisy-or" where features
+        cause what is yes or no, or kinds of columns: "auto" (from their types), one kind for all,
+        such as "binary", or a mapping from columns to kinds,
+        ``{"age": "real", "stage": ribp.kinds.ordinal(["I", "II", "III"])}`` (others are "auto").
     entries
         What a row has of a feature. "binary": it has it or not. "strengths": what it has may be
         louder or softer. "poisson", "negative_binomial": it may have it twice, three times, ...;
@@ -92,6 +95,9 @@ class RestrictedIBP(Features):
         A, the mean of each feature, shape (features, dims).
     background_
         What every row has, shape (dims,).
+    kinds_
+        The kind of each column, by name or number, if columns have kinds. A column whose levels
+        have no order then has a column of `components_` for each of them.
     background_choice_
         Whether there is a background, and why.
     weights_
@@ -192,13 +198,14 @@ class RestrictedIBP(Features):
         """Return E[z s | x] A + b, what the features of rows make of them, shape (rows, dims).
 
         A and b are `components_` and `background_`, means over draws: where strengths are signed,
-        and their scale is that of the features, this is rougher than `result_.fitted`.
+        and their scale is that of the features, this is rougher than `result_.fitted`. Where
+        columns have kinds: the most probable level, the mean of numbers, the median of positive
+        ones, as a data frame.
         """
         check_is_fitted(self)
         data, _ = self._data(X, reset=False)
         rows = self.result_.rows_given(data, counts)
-        values = rows.sizes[:, self._kept] @ self.components_ + self.background_
-        return contained(self, np.asarray(values), X, self._columns())
+        return self._made(rows.sizes[:, self._kept], X)
 
     def _sized_rows(self, X: Any, counts: Counts, kinds: tuple[str, ...]) -> NewRows:
         """Return rows whose entries have a size of some kind, or raise an `InputError`."""
@@ -223,13 +230,14 @@ class RestrictedIBP(Features):
         """
         return self._score(X, counts, sample_weight)
 
-    def sample(
-        self, n_rows: int = 1, counts: Counts = None, random_state: Any = None
-    ) -> FloatArray:
-        """Return new data from the posterior predictive, shape (rows, dims)."""
+    def sample(self, n_rows: int = 1, counts: Counts = None, random_state: Any = None) -> Any:
+        """Return new data from the posterior predictive, shape (rows, dims).
+
+        A data frame with names of levels where columns have kinds.
+        """
         check_is_fitted(self)
         rng = np.random.default_rng(entropy(random_state))
-        return self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1]
+        return self._named(self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1])
 
     def _check_counts(
         self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None
@@ -238,7 +246,9 @@ class RestrictedIBP(Features):
         if counts is not None and isinstance(self.max_features, str):
             capacity.check_counts(as_row_counts(counts, shape[0]), shape[1], row_names)
 
-    def _model(self, n_rows: int, seen: Moments, counts: Counts) -> tuple[Model, bool]:
+    def _model(
+        self, n_rows: int, likelihood: Likelihood[Any], counts: Counts
+    ) -> tuple[Model, bool]:
         counts = self.counts if counts is None else counts
         auto = isinstance(self.max_features, str) and self.max_features == "auto"
         size = (
@@ -248,7 +258,7 @@ class RestrictedIBP(Features):
         )
         if counts is None:
             counts = free_law(size or None)
-        laws, likelihood = as_row_counts(counts, n_rows), self._likelihood(seen)
+        laws = as_row_counts(counts, n_rows)
         mass = fixed("mass", self.mass)
         size = size or capacity.first_guess(laws, mass) + len(likelihood.known)
         model = Model(

@@ -52,6 +52,8 @@ class ColumnChoice(NamedTuple):
     """Names of other columns that are read as text, such as counts."""
     dims: tuple[str, ...] | None = None
     """Names of the data in the order they must have, whatever else there is; None to choose."""
+    as_text: bool = False
+    """Whether data are read as text as well: levels have names."""
 
     @property
     def is_empty(self) -> bool:
@@ -76,7 +78,8 @@ class ColumnChoice(NamedTuple):
         taken = {*aside, *labels, *left_out, row_names}
         if self.dims is None:
             data = sorted(j for j in set(data) if j not in taken)
-        return Roles(data, sorted({*aside, *labels}), row_names, is_guess)
+        texts = data if self.as_text else []
+        return Roles(data, sorted({*aside, *labels, *texts}), row_names, is_guess)
 
     def labels_in(self, file: DataFile) -> dict[str, list[str | None]]:
         """Return the labels among the columns of a file that were set aside."""
@@ -110,7 +113,7 @@ def set_aside_remedy(names: Sequence[str]) -> str:
         it, row_names = "it", f", or --id {named} if it names the rows"
     return (
         f"Add --exclude {named} to leave {it} out, --label {named} to carry {it} into the report"
-        f"{row_names}."
+        f"{row_names}; --likelihood auto --method gibbs-rows fits texts as levels."
     )
 
 

@@ -81,6 +81,7 @@ class _Table:
         roles = every if names is None else choice.roles(path, names)
         self.id, self.is_guess, self.data = roles.id, roles.is_guess, roles.data
         self.is_every = self.data == every.data
+        self.as_text = choice.as_text and names is not None
         self.row_cells: list[str] = []
         self.aside: dict[int, list[str | None]] = {j: [] for j in roles.aside}
         if names is not None:
@@ -101,13 +102,22 @@ class _Table:
                 raise self.text_error(cell.args[0], record, rows) from None
             self.lines.append(record.line)
             for j, column in self.aside.items():
-                column.append(None if is_missing(record.cells[j]) else record.cells[j].strip())
+                column.append(self.text(record.cells[j].strip()))
             if self.id is not None:
                 self.row_cells.append(record.cells[self.id].strip())
         return self.finished()
 
+    def text(self, cell: str) -> str | None:
+        """Return a cell of text; a number in it has a point."""
+        if is_missing(cell):
+            return None
+        commas = self.as_text and self.decimal_commas and _DECIMAL_COMMA.fullmatch(cell)
+        return cell.replace(",", ".") if commas else cell
+
     def row(self, record: Record) -> list[float]:
         """Return the numbers of a row."""
+        if self.as_text:
+            return [np.nan] * len(self.data)
         cells = record.cells if self.is_every else [record.cells[j] for j in self.data]
         try:
             row = list(map(float, cells))
@@ -171,10 +181,12 @@ class _Table:
             return file
         names = self.names
         aside = {names[j]: column for j, column in self.aside.items()}
-        file = file._replace(dim_names=[names[j] for j in self.data], columns=aside)
+        dims = [names[j] for j in self.data]
+        texts = frozenset(dims if self.as_text else ())
+        file = file._replace(dim_names=dims, columns=aside, texts=texts)
         if self.id is None:
             return file
-        if self.is_guess and names[0] and _has_fractions(self.row_cells):
+        if self.is_guess and names[0] and _has_fractions(self.row_cells) and not self.as_text:
             return _with_first_column(file, names[0], self.row_cells)
         return file._replace(row_names=_row_names(self.path, self.row_cells, lines))
 

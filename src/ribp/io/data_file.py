@@ -37,6 +37,8 @@ class DataFile(NamedTuple):
     """The names of the rows; None if the file has none."""
     columns: dict[str, list[str | None]] = {}  # noqa: RUF012  (a default that nobody changes)
     """The columns that were set aside, as text; None where an entry is missing."""
+    texts: frozenset[str] = frozenset()
+    """Names of dims that were read as text: they are in `columns`, and their values are NaN."""
     lines: IntArray | None = None
     """The line on which each row begins, from 1; None if the file is not text."""
 

@@ -29,6 +29,8 @@ class InputOptions(NamedTuple):
     label: tuple[str, ...] = ()
     id: str | None = None
     """The column with names of rows."""
+    as_text: bool = False
+    """Whether data are read as text: columns have kinds."""
 
     def choice(self, dims: tuple[str, ...] | None = None) -> ColumnChoice:
         """Return which columns are what; `dims` are the names that the data must have."""
@@ -39,6 +41,7 @@ class InputOptions(NamedTuple):
             patterns("--label", self.label),
             count_columns(self.counts),
             dims,
+            self.as_text,
         )
 
     def with_defaults(self, other: InputOptions, names: Sequence[str]) -> InputOptions:

@@ -58,7 +58,8 @@ def read_parquet(path: Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
     """Return the table in a Parquet file."""
     description, numbers = _run_child(path, choice, None)
     values = np.frombuffer(bytearray(numbers)).reshape(description.pop("shape"))
-    return DataFile(path, values, **description)
+    texts = frozenset(description["dim_names"] if choice.as_text else ())
+    return DataFile(path, values, texts=texts, **description)
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -153,7 +154,7 @@ def write_numbers(
             rows = frame.slice(start, part).collect()
             values = np.empty((rows.height, len(data)))
             for k, j in enumerate(data):
-                values[:, k] = _numbers(path, rows.to_series(j))
+                values[:, k] = np.nan if choice.as_text else _numbers(path, rows.to_series(j))
             out.write(values.data)
             for j in aside:
                 columns[names[j]] += _cells(rows.to_series(j))

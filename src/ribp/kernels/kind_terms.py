@@ -3,17 +3,19 @@
 Column d has latent columns l, eta_l = b_l + sum_i z_i A_il: one, or R of them if it has unordered
 levels. With sp(v) = log(1 + exp v), every kind is a sum of few functions of eta,
 
-    log p(x | eta) = c eta - sum_t m_t sp(eta - s_t) - r exp(eta) - q eta^2/2 + const,
+    log p(x | eta) = c eta - sum_t m_t sp(eta - s_t) - r exp(eta) - q eta^2/2 + h L(eta) + const,
 
-and unordered levels are eta_x - log sum_r exp eta_r. Which c, m, s, r and q an entry has follows
-from its value and the form of its column:
+L(eta) = log(1 - exp(-eta)), and unordered levels are eta_x - log sum_r exp eta_r. Which c, m, s, r,
+q and h an entry has follows from its value and the form of its column:
 
 - ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has c = 1 unless it is the first, and a term at
   t_{x-1} and at t_x, as far as there are such, m = 1. Two levels: x eta - sp(eta);
 - LEVELS: unordered;
 - WEIGHTED: c = x and one term, m = base + slope x, at s;
 - EXPONENTIAL: c = x, r = 1;
-- SQUARE: c = x scale, q = 1.
+- SQUARE: c = x scale, q = 1;
+- HIT, eta > 0 the rate of a Poisson count of which only is seen whether it is zero (noisy-OR): c =
+  -1 if x = 0, h = 1 if x = 1.
 
 `fill_terms` lists the terms of the entries that are observed; the others have none. The gain of a
 step a in one eta, with p = g(eta - s), g the logistic function, needs no logarithm of its own:
@@ -34,8 +36,10 @@ from numpy.typing import NDArray
 
 from ribp.kernels.jit import jit
 
-ORDERED, LEVELS, WEIGHTED, EXPONENTIAL, SQUARE = range(5)
+ORDERED, LEVELS, WEIGHTED, EXPONENTIAL, SQUARE, HIT = range(6)
 """Forms of columns; kernels want columns of equal form beside one another."""
+COEFFICIENTS = 6
+"""Where `Terms.ends` has the number of coefficients."""
 BASE, SLOPE, SHIFT = range(3)
 """What `numbers` holds of a WEIGHTED column; of a SQUARE one BASE is its scale."""
 _LARGEST = 600.0  # exponents beyond are as good as infinite
@@ -79,7 +83,7 @@ class Terms(NamedTuple):
 def new_terms(dims: int) -> Terms:
     """Return room for the terms of a row."""
     whole, real = np.zeros((3, 2 * dims), np.int64), np.zeros((3, 2 * dims))
-    return Terms(whole[0], whole[1], real[0], real[1], whole[2], real[2], np.zeros(6, np.int64))
+    return Terms(whole[0], whole[1], real[0], real[1], whole[2], real[2], np.zeros(7, np.int64))
 
 
 @jit
@@ -121,9 +125,9 @@ def log_mean_exp(eta, at, width, shares):
 def add_coefficient(terms, at, value):
     """List a coefficient, unless it is zero."""
     if value != 0.0:
-        terms.line[terms.ends[5]] = at
-        terms.coefficient[terms.ends[5]] = value
-        terms.ends[5] += 1
+        terms.line[terms.ends[COEFFICIENTS]] = at
+        terms.coefficient[terms.ends[COEFFICIENTS]] = value
+        terms.ends[COEFFICIENTS] += 1
 
 
 @jit
@@ -141,7 +145,7 @@ def fill_terms(x, mask, columns, terms):
     """List the terms of a row; `mask` is empty if all of it was observed."""
     number = 0
     ends = terms.ends
-    for form in range(6):
+    for form in range(7):
         ends[form] = 0
     for c in range(columns.place.shape[0]):
         d = columns.place[c]
@@ -165,11 +169,15 @@ def fill_terms(x, mask, columns, terms):
         elif form == EXPONENTIAL:
             add_coefficient(terms, at, x[d])
             number = add_term(terms, number, at, 1, 0.0, 1.0)
-        else:
+        elif form == SQUARE:
             add_coefficient(terms, at, x[d] * numbers[BASE])
             number = add_term(terms, number, at, 1, 0.0, 1.0)
+        elif x[d] > 0.0:
+            number = add_term(terms, number, at, 1, 0.0, 1.0)
+        else:
+            add_coefficient(terms, at, -1.0)
         ends[form] = number
-    for form in range(1, 5):
+    for form in range(1, 6):
         ends[form] = max(ends[form], ends[form - 1])
 
 
@@ -192,7 +200,7 @@ def log_likelihood(eta, terms, shares):
     """Return the log-likelihood of a row but for what does not depend on eta."""
     ends = terms.ends
     total = 0.0
-    for t in range(ends[5]):
+    for t in range(ends[COEFFICIENTS]):
         total += terms.coefficient[t] * eta[terms.line[t]]
     for t in range(ends[ORDERED]):
         total -= softplus(eta[terms.at[t]] - terms.shift[t])
@@ -204,4 +212,6 @@ def log_likelihood(eta, terms, shares):
         total -= bounded_exp(eta[terms.at[t]])
     for t in range(ends[EXPONENTIAL], ends[SQUARE]):
         total -= 0.5 * eta[terms.at[t]] * eta[terms.at[t]]
+    for t in range(ends[SQUARE], ends[HIT]):
+        total += math.log(-math.expm1(-eta[terms.at[t]]))
     return total

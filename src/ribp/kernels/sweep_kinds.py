@@ -5,7 +5,9 @@ With the terms of a row (`kind_terms`), and eta without feature i, the gain of h
     gain_i = sum c_l A_il - sum m_t log(1 - p_t + p_t E_il) - sum exp(eta_l) (E_il - 1)
              - sum A_il (eta_l + A_il/2),                       E = exp A,  p_t = g(eta_l - s_t),
 
-and log sum_r p_r E_ir for unordered levels. The first sum does not depend on the row's features.
+and log sum_r p_r E_ir for unordered levels; noisy-OR columns that are 1 add log(1 + q_il/(exp eta_l
+- 1)), where q = 1 - exp(-A) has the place of E. The first sum does not depend on the features of a
+row.
 The factors of terms with m = 1 lie between 1 and E whatever eta is: `every` of them, usually eight,
 are multiplied before a logarithm is taken. Where features are so large that E has no place in a
 double, `every` is zero and differences of logarithms are taken one by one.
@@ -30,7 +32,9 @@ from ribp.kernels import whole_rows
 from ribp.kernels.choose import coin, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.kind_terms import (
+    COEFFICIENTS,
     EXPONENTIAL,
+    HIT,
     LEVELS,
     ORDERED,
     SQUARE,
@@ -70,7 +74,7 @@ def fill_linear(terms, loadings, linear):
     """Fill sum_l c_l A_il: ``coefficients @ loadings``."""
     for i in range(linear.shape[0]):
         linear[i] = 0.0
-    for t in range(terms.ends[5]):
+    for t in range(terms.ends[COEFFICIENTS]):
         value, row = terms.coefficient[t], loadings[terms.line[t]]
         for i in range(linear.shape[0]):
             linear[i] += value * row[i]
@@ -98,6 +102,10 @@ def fill_gains(first, last, eta, terms, latent, work, shares):
         value, row = eta[terms.at[t]], latent.loadings[terms.at[t], first:last]
         for j in range(gains.shape[0]):
             gains[j] -= row[j] * (value + 0.5 * row[j])
+    for t in range(terms.ends[SQUARE], terms.ends[HIT]):
+        odds, row = 1.0 / math.expm1(eta[terms.at[t]]), latent.growth[terms.at[t], first:last]
+        for j in range(gains.shape[0]):
+            gains[j] += math.log1p(odds * row[j])
 
 
 @jit
@@ -164,8 +172,8 @@ def _subtract(first, last, eta, terms, latent, work, shares):
 
 
 @jit
-def _flip_each(seed, number, row, z, theta, step, terms, latent, eta, trial, work, shares):
-    """Flip every feature in order. step[k] = table[k+1] - table[k]."""
+def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, trial, work, shares):
+    """Flip every feature in order, gains times beta. step[k] = table[k+1] - table[k]."""
     features, ones, stale = z.shape[0], 0, True
     for i in range(features):
         ones += z[i]
@@ -177,7 +185,7 @@ def _flip_each(seed, number, row, z, theta, step, terms, latent, eta, trial, wor
             fill_eta(z, -1, latent.features, latent.background, eta)
             fill_gains(i, features, eta, terms, latent, work, shares)
             stale = False
-        on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + work[GAINS, i])
+        on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + beta * work[GAINS, i])
         if on != (z[i] != 0):
             ones += 1 if on else -1
             z[i] = on
@@ -185,7 +193,7 @@ def _flip_each(seed, number, row, z, theta, step, terms, latent, eta, trial, wor
 
 
 @jit
-def relocation_log_weights(i, z, theta, terms, latent, eta, work, shares):
+def relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares):
     """Fill work[GAINS] with the log-weights of the places where the one at i may go."""
     fill_eta(z, i, latent.features, latent.background, eta)
     fill_gains(0, z.shape[0], eta, terms, latent, work, shares)
@@ -193,17 +201,17 @@ def relocation_log_weights(i, z, theta, terms, latent, eta, work, shares):
         if z[j] and j != i:
             work[GAINS, j] = -math.inf
         else:
-            work[GAINS, j] += theta[j]
+            work[GAINS, j] = theta[j] + beta * work[GAINS, j]
 
 
 @jit
-def _relocate_each(seed, number, row, z, theta, terms, latent, eta, work, shares, active):
+def relocate_each(seed, number, row, z, beta, theta, terms, latent, eta, work, shares, active):
     """Move every one once, in random order."""
     features = z.shape[0]
     for last in range(list_ones(z, active) - 1, -1, -1):
         u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
         i = take_out_one(u, active, last)
-        relocation_log_weights(i, z, theta, terms, latent, eta, work, shares)
+        relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares)
         place = pick(work[GAINS], v)
         if place >= 0:
             z[i] = 0
@@ -245,11 +253,14 @@ def sweep(
         fill_terms(data[n], mask, columns, terms)
         fill_linear(terms, latent.loadings, work[LINEAR])
         if moves[law, FLIPS]:
-            _flip_each(
-                seed, number, row, z, theta, steps[law], terms, latent, eta, trial, work, shares
-            )
+            flip_each(
+                seed, number, row, z, 1.0, theta, steps[law], terms, latent, eta, trial, work,
+                shares,
+            )  # fmt: skip
         if moves[law, RELOCATIONS]:
-            _relocate_each(seed, number, row, z, theta, terms, latent, eta, work, shares, active)
+            relocate_each(
+                seed, number, row, z, 1.0, theta, terms, latent, eta, work, shares, active
+            )
         if moves[law, WHOLE]:
             shift = work[SHIFTS]
             work[SQUARES, :] = diagonal

@@ -74,7 +74,12 @@ class Kind(ABC):
     @property
     def n_own(self) -> int:
         """How many numbers a column has of its own."""
-        return 0
+        return len(self.own_names)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """What these numbers are."""
+        return ()
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.levels)})" if self.levels else self.name
@@ -130,6 +135,10 @@ class Kind(ABC):
     @abstractmethod
     def expected(self, eta: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance of a value: with unordered levels those of its number."""
+
+    def typical(self, eta: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the value that stands for all: the most probable level, a mean or a median."""
+        return self.expected(eta, own)[0]
 
     @abstractmethod
     def tails(

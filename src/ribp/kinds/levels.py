@@ -80,6 +80,10 @@ class OfLevels(Kind):
         mean = probs @ numbers
         return mean, probs @ numbers**2 - mean**2
 
+    def typical(self, eta: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the most probable level."""
+        return np.asarray(self.level_probs(eta, own).argmax(axis=1), dtype=np.float64)
+
     def tails(
         self, values: FloatArray, eta: FloatArray, own: FloatArray
     ) -> tuple[FloatArray, FloatArray]:

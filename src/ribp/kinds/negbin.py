@@ -28,9 +28,9 @@ class NegativeBinomial(Kind):
     form = WEIGHTED
 
     @property
-    def n_own(self) -> int:
+    def own_names(self) -> tuple[str, ...]:
         """The logarithm of r."""
-        return 1
+        return ("log shape",)
 
     def possible(self, values: FloatArray) -> np.ndarray:
         """Return which values are counts."""

@@ -27,9 +27,9 @@ class Ordinal(OfLevels):
     form = ORDERED
 
     @property
-    def n_own(self) -> int:
-        """Logarithms of the steps between thresholds."""
-        return len(self.levels) - 2
+    def own_names(self) -> tuple[str, ...]:
+        """Logarithms of the steps between thresholds, one for each level that has two."""
+        return tuple(f"log width of {level}" for level in self.levels[1:-1])
 
     def begin(self, look: ColumnLook) -> Beginning:
         """Return what the smoothed frequencies of the levels would be without features."""

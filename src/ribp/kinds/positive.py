@@ -39,6 +39,10 @@ class Positive(Real):
         mean = np.exp(scale * eta[:, 0] + 0.5 * scale**2)
         return mean, mean**2 * math.expm1(scale**2)
 
+    def typical(self, eta: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the median."""
+        return np.exp(math.exp(own[0]) * eta[:, 0])
+
     def alone(self, look: ColumnLook, values: FloatArray) -> FloatArray:
         """Return Student's law of the logarithm, less the logarithm."""
         return super().alone(look, values) - self.looked_at(values)

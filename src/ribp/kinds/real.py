@@ -26,9 +26,9 @@ class Real(Kind):
     has_units = True
 
     @property
-    def n_own(self) -> int:
+    def own_names(self) -> tuple[str, ...]:
         """The logarithm of the noise."""
-        return 1
+        return ("log noise",)
 
     def possible(self, values: FloatArray) -> np.ndarray:
         """Any finite number will do."""

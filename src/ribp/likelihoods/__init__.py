@@ -4,6 +4,7 @@ from typing import Any
 
 from ribp import checks
 from ribp.errors import InputError
+from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.gaussian_multiplicities import (
     NegativeBinomialMultiplicities,
@@ -13,18 +14,21 @@ from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.gaussian_strengths import GaussianStrengths
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.linear_gaussian import LinearGaussian
+from ribp.likelihoods.noisy_or import NoisyOr
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
 from ribp.plugins import Registry
 
 __all__ = [
     "ENTRIES",
     "LIKELIHOODS",
+    "ColumnsOfKinds",
     "Data",
     "GaussianParameters",
     "GaussianStrengths",
     "Likelihood",
     "LinearGaussian",
     "NegativeBinomialMultiplicities",
+    "NoisyOr",
     "PoissonCounts",
     "PoissonMultiplicities",
     "PoissonParameters",
@@ -37,7 +41,12 @@ LIKELIHOODS: Registry[type[Likelihood[Any]]] = Registry(
     "likelihood",
     "ribp.likelihoods",
     Likelihood,
-    {"gaussian": LinearGaussian, "poisson": PoissonCounts},
+    {
+        "gaussian": LinearGaussian,
+        "poisson": PoissonCounts,
+        "kinds": ColumnsOfKinds,
+        "noisy-or": NoisyOr,
+    },
 )
 register = LIKELIHOODS.register
 

@@ -15,30 +15,26 @@ and never reported, components are contrasts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import gammaln
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.kernels import sweep_kinds as kernel
-from ribp.kernels.kind_terms import SQUARE, new_terms
 from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, shown
 from ribp.likelihoods.kind_columns import Column
-from ribp.likelihoods.kind_entries import KindEntryLaw
+from ribp.likelihoods.kind_rows import RowsOfKinds
 from ribp.likelihoods.kind_steps import OWN_DEVIATION, Steps
-from ribp.likelihoods.likelihood import Ask, asked_in_memory
+from ribp.likelihoods.likelihood import Ask, Asked, asked_in_memory
 from ribp.likelihoods.linear_gaussian import LinearGaussian
-from ribp.likelihoods.row_sweeps import Laws, Linear, RowPrior, Work
+from ribp.likelihoods.moments import Moments
 
 BACKGROUND_WIDTH = 3.0
 """Prior standard deviation of the background."""
 _SHAPE = 2.0  # of the inverse gamma law
 _VARIANCE = 1.0
-_EVERY, _ROOM = 8, 600.0  # factors before a logarithm, and what their logarithms may add up to
-_LEAST_BEND = 1e-3
 
 
 class KindsParameters(NamedTuple):
@@ -62,7 +58,7 @@ class KindSums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnsOfKinds(KindEntryLaw):
+class ColumnsOfKinds(RowsOfKinds):
     """The likelihood of a table of kinds.
 
     Parameters
@@ -84,6 +80,19 @@ class ColumnsOfKinds(KindEntryLaw):
 
     parameters_type: ClassVar[type] = KindsParameters
     always_background: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, asked: Asked, columns: tuple[Column, ...]) -> Self:
+        """Return the likelihood that users ask for, of these columns."""
+        if asked.known:
+            raise InputError(
+                "fixed_components",
+                "must be left alone where columns have kinds",
+                f"{len(asked.known)} features",
+                "Leave it out.",
+            )
+        nothing = Moments(*np.zeros((3, len(columns))))
+        return replace(cls.make(asked._replace(background=True), nothing), columns=columns)
 
     def check(self, n_dims: int, not_a_count: object = None) -> None:
         """Raise an `InputError` unless data have the columns of the fit."""
@@ -206,69 +215,7 @@ class ColumnsOfKinds(KindEntryLaw):
             lambda d, at, own: self.columns[d].kind.draw(rng, eta[:, at], parameters.own[own]),
         )
 
-    # Rows and parameters given data
-
-    def row_work(
-        self, seed: np.uint64, number: int, parameters: KindsParameters, prior: RowPrior
-    ) -> Work[int]:
-        """Return what a sweep does to a block of rows."""
-        places, laws = self.places, Laws.of(prior)
-        features, background, _, own = parameters
-        latent = self._latent(features, background)
-        bend = self._bend(parameters, laws.moments[0])
-        linear = Linear.of(features, 1.0 / bend, laws)
-        columns, nothing = places.columns(own), np.empty((0, 0))
-
-        def work(first: int, values: Any, observed: Any, law_of_row: Any, rows: Rows) -> int:
-            data, products = Data(values, observed), nothing
-            if prior.whole.any():
-                pseudo = self._working(data, parameters, laws.moments[0], bend)
-                products = linear.products(*pseudo, background)
-            kernel.sweep(
-                seed, number, first, products, places.numbers(values), observed, rows, columns,
-                new_terms(len(self.columns)), latent, *laws[:3], law_of_row, laws.moves,
-                linear.loadings, linear.diagonal, linear.guide, *laws.moments,
-            )  # fmt: skip
-            return 0
-
-        return work
-
-    def _latent(self, features: FloatArray, background: FloatArray) -> kernel.Latent:
-        """Return features as kernels want them."""
-        kinds = self.places.kinds
-        numbers = np.array([kind.form == SQUARE for kind in kinds])[self.places.column]
-        largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
-        every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
-        loadings = np.ascontiguousarray(features.T)
-        growth = np.exp(np.where(numbers[:, None] | (every == 0), 0.0, loadings))
-        return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
-
-    def working(self, data: Data, parameters: KindsParameters) -> tuple[Data, FloatArray]:
-        """Return data for which rows are about linear and Gaussian, and variances of columns."""
-        bend = self._bend(parameters, 0.0)
-        return self._working(data, parameters, 0.0, bend), 1.0 / bend
-
-    def _bend(self, parameters: KindsParameters, share: float) -> FloatArray:
-        """Return the bend of the log-likelihood where rows have a share of every feature."""
-        eta = (parameters.background + share * parameters.features.sum(axis=0))[None, :]
-        found = np.empty(self.places.n_latent)
-        for d, column in enumerate(self.columns):
-            at, own = self.places.latent(d), parameters.own[self.places.own(d)]
-            found[at] = column.kind.information(eta[:, at], own)[0]
-        return np.maximum(found, _LEAST_BEND)
-
-    def _working(
-        self, data: Data, parameters: KindsParameters, share: float, bend: FloatArray
-    ) -> Data:
-        """Return eta + l'/bend there: a Newton step of each entry."""
-        eta = parameters.background + share * parameters.features.sum(axis=0)
-        wide = np.broadcast_to(eta, (len(data.values), eta.size))
-        found = np.empty(wide.shape)
-        for d, column in enumerate(self.columns):
-            at, own = self.places.latent(d), parameters.own[self.places.own(d)]
-            slope = column.kind.slopes(data.values[:, d], wide[:, at], own)[0]
-            found[:, at] = eta[at] + slope / bend[at]
-        return Data(found, self.places.observed(data))
+    # Parameters given rows and data
 
     def swept_sums(self, swept: int, used: BoolArray, ask: Ask) -> KindSums:
         """Return who asks all rows: a sweep has added up nothing."""

@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
+from ribp.errors import InputError
 from ribp.kernels.kind_terms import LEVELS, Columns
 from ribp.kinds.kind import ColumnLook, Kind
 from ribp.kinds.positive import Positive
+from ribp.kinds.stored import from_json, to_json
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.units import Units
@@ -55,6 +58,28 @@ class Column:
         spread = Units.of(moments).spread[0]
         return cls(kind, centre, own, look.mean, spread, int(look.number))
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        fields = {"centre": list(self.centre), "own": list(self.own), "mean": self.mean}
+        return {
+            "kind": to_json(self.kind), **fields, "spread": self.spread, "number": self.number,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, stored: Any) -> Column:
+        """Return what `to_json` has written, or raise an `InputError`."""
+        try:
+            kind = from_json(stored["kind"])
+            centre, own = (tuple(map(float, stored[name])) for name in ("centre", "own"))
+            mean, spread = float(stored["mean"]), float(stored["spread"])
+            made = cls(kind, centre, own, mean, spread, int(stored["number"]))
+        except (KeyError, TypeError, ValueError):
+            raise _wrong(stored) from None
+        finite = np.isfinite([*centre, *own, mean, spread]).all()
+        if not finite or len(centre) != kind.width or len(own) != kind.n_own or spread <= 0.0:
+            raise _wrong(stored)
+        return made
+
     def standard(self, values: FloatArray) -> FloatArray:
         """Return values in standard units."""
         scaled = (self.kind.looked_at(values) - self.mean) / self.spread
@@ -75,6 +100,10 @@ class Column:
             (logarithms - self.mean) / self.spread if isinstance(self.kind, Positive) else 0.0
         )
         return np.asarray(np.log(self.spread) + logarithms - standard + np.zeros(values.shape))
+
+
+def _wrong(stored: Any) -> InputError:
+    return InputError("columns", "must have a kind and what belongs to it", stored, "Correct them.")
 
 
 class Places:
@@ -99,6 +128,22 @@ class Places:
         self.levels = np.flatnonzero(self._form == LEVELS)
         """Columns with unordered levels."""
         self._fixed = self._first_columns()
+
+    def latent_names(self, names: Sequence[Any]) -> list[str]:
+        """Return names of latent columns: that of the column, or "column=level"."""
+        return [
+            f"{name}={level}" if kind.width > 1 else str(name)
+            for kind, name in zip(self.kinds, names, strict=True)
+            for level in (kind.levels if kind.width > 1 else ("",))
+        ]
+
+    def own_names(self, names: Sequence[Any]) -> list[str]:
+        """Return names of what columns have of their own."""
+        return [
+            f"{name}: {one}"
+            for kind, name in zip(self.kinds, names, strict=True)
+            for one in kind.own_names
+        ]
 
     def latent(self, d: int) -> slice:
         """Return the latent columns of a column."""

@@ -5,7 +5,9 @@ What features make of a row (`means`) is eta, one number for each latent column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,8 +16,10 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kinds.levels import OfLevels
+from ribp.kinds.positive import Positive
 from ribp.likelihoods.data import BoolArray, Data, shown
 from ribp.likelihoods.kind_columns import Column, Places
+from ribp.likelihoods.kind_events import event_names, event_probs
 from ribp.likelihoods.likelihood import Likelihood
 
 PerColumn = Callable[[int, slice, slice], Any]
@@ -25,17 +29,46 @@ class KindEntryLaw(Likelihood[Any]):
     """The law of an entry of a table of kinds."""
 
     columns: tuple[Column, ...]
-    description = "columns of different kinds"
-    scales = {"feature_scale": (), "own": ("own",)}  # noqa: RUF012 - as `Likelihood` has it
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """What users are told of the data."""
+        numbers = Counter(column.kind.name for column in self.columns)
+        return f"columns of kinds ({', '.join(f'{n} {name}' for name, n in numbers.items())})"
 
     @cached_property
     def places(self) -> Places:
         """Where columns have their latent columns."""
         return Places(self.columns)
 
+    def stored_scales(self) -> Mapping[str, tuple[str, ...]]:
+        """Return which scales a result stores: what columns have of their own, if they have any."""
+        own = {"own": ("own_number",)} if self.places.start.size else {}
+        return {"feature_scale": (), **own}
+
+    def latent_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of what features act on."""
+        return self.places.latent_names(names)
+
+    def event_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of events whose probabilities features change."""
+        return event_names(self.columns, names)
+
+    def event_names_of(self, d: int) -> list[str]:
+        """Return the names of the events of one column."""
+        return event_names(self.columns[d : d + 1], [d])
+
+    def event_probs(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return the probabilities of these events, shape (rows, events)."""
+        return event_probs(self.columns, self.places, means, parameters.own)
+
+    def own_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of what columns have of their own."""
+        return self.places.own_names(names)
+
     def read(self, features: FloatArray, background: FloatArray, scales: dict[str, Any]) -> Any:
         """Return the parameters of a draw that was stored."""
-        size, own = float(scales["feature_scale"]), np.asarray(scales["own"])
+        size, own = float(scales["feature_scale"]), np.asarray(scales.get("own", np.zeros(0)))
         return self.parameters_type(features, background, size, own)
 
     def on_columns(self, parameters: Any, columns: BoolArray) -> tuple[Likelihood[Any], Any]:
@@ -65,6 +98,10 @@ class KindEntryLaw(Likelihood[Any]):
             found[:, d] = work(d, self.places.latent(d), self.places.own(d))
         return found
 
+    def n_dims(self, parameters: Any) -> int:
+        """Return how many columns data have."""
+        return len(self.columns)
+
     def expectations(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return E[x | z] of all entries; of levels that of their number."""
         return self._by_column(
@@ -78,6 +115,33 @@ class KindEntryLaw(Likelihood[Any]):
             len(means),
             lambda d, at, own: self.columns[d].kind.expected(means[:, at], parameters.own[own])[1],
         )
+
+    def typical(self, means: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the value that stands for each entry, given its eta and what columns have."""
+        return self._by_column(
+            len(means), lambda d, at, mine: self.columns[d].kind.typical(means[:, at], own[mine])
+        )
+
+    def summarised(
+        self, pairs: Iterable[tuple[FloatArray, Any]], shape: tuple[int, int]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a centre and a spread of each entry over draws of eta.
+
+        Of a level the most probable one, and the probability of all others; of positive numbers the
+        median, about, of others the mean, with their standard deviations.
+        """
+        kept = list(pairs)
+        centre, spread = super().summarised(kept, shape)
+        for d, column in enumerate(self.columns):
+            at, own = self.places.latent(d), self.places.own(d)
+            if isinstance(column.kind, OfLevels):
+                probs = np.mean([self.level_probs(d, *one) for one in kept], axis=0)
+                centre[:, d] = probs.argmax(axis=1)
+                spread[:, d] = 1.0 - probs.max(axis=1)
+            elif isinstance(column.kind, Positive):
+                logs = [math.exp(given.own[own][0]) * eta[:, at][:, 0] for eta, given in kept]
+                centre[:, d] = np.exp(np.mean(logs, axis=0))
+        return centre, spread
 
     def log_density(self, values: FloatArray, means: FloatArray, parameters: Any) -> FloatArray:
         """Return the log density or log probability of each entry."""
@@ -110,14 +174,13 @@ class KindEntryLaw(Likelihood[Any]):
         return below, above
 
     def column_log_density(self, seen: Data, values: FloatArray) -> FloatArray:
-        """Return what the law of each column by itself says."""
-        observed = shown(seen)
-        return self._by_column(
-            len(values),
-            lambda d, at, own: self.columns[d].kind.alone(
-                self.columns[d].kind.look(seen.values[observed[:, d], d]), values[:, d]
-            ),
-        )
+        """Return what the law of each column by itself says; NaN where a value is not known."""
+        observed, found = shown(seen), np.full(values.shape, np.nan)
+        for d, column in enumerate(self.columns):
+            known = ~np.isnan(values[:, d])
+            look = column.kind.look(seen.values[observed[:, d], d])
+            found[known, d] = column.kind.alone(look, values[known, d])
+        return found
 
     def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
         """Return the same of each entry given the others of its column."""

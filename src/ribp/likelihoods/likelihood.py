@@ -14,7 +14,7 @@ is a quicker way. Unless it says otherwise its data have no units.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -147,6 +147,9 @@ class Likelihood(ABC, Generic[P]):
         `not_a_count`: row, column and value of an entry that is no count, if there is one.
         """
 
+    def check_range(self, low: FloatArray, high: FloatArray) -> None:
+        """Raise an `InputError` if the smallest or largest entry of a column cannot be."""
+
     def check_values(self, data: Data, names: Sequence[Any] | None = None) -> None:
         """Raise an `InputError` if some entry cannot be; `names` are those of the columns."""
 
@@ -242,6 +245,25 @@ class Likelihood(ABC, Generic[P]):
         """Return which scales a result stores, and their dimensions."""
         return self.scales
 
+    def latent_names(self, names: Sequence[Any]) -> list[str] | None:
+        """Return the names of what features act on; None if that is the columns themselves.
+
+        `names` are those of the columns, or their numbers.
+        """
+        return None
+
+    def event_names(self, names: Sequence[Any]) -> list[str] | None:
+        """Return the names of events whose probabilities features change; None if they add."""
+        return None
+
+    def event_probs(self, means: FloatArray, parameters: Any) -> FloatArray:
+        """Return the probabilities of these events, shape (rows, events)."""
+        raise NotImplementedError
+
+    def own_names(self, names: Sequence[Any]) -> list[str]:
+        """Return the names of numbers, beside scales, that columns have of their own."""
+        return []
+
     def read(self, features: FloatArray, background: FloatArray, scales: dict[str, Any]) -> Any:
         """Return the parameters of a draw that was stored."""
         return self.parameters_type(features=features, background=background, **scales)
@@ -263,9 +285,31 @@ class Likelihood(ABC, Generic[P]):
         """Return M, what features make of all entries: E[x | z], unless it is written anew."""
         return np.asarray(rows.astype(np.float64) @ parameters.features + parameters.background)
 
+    def n_dims(self, parameters: Any) -> int:
+        """Return how many columns data have."""
+        return int(parameters.features.shape[1])
+
     def expectations(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return E[x | z] of all entries, shape (rows, dims)."""
         return means
+
+    def summarised(
+        self, pairs: Iterable[tuple[FloatArray, Any]], shape: tuple[int, int]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a centre and a spread of each entry over draws of M and parameters.
+
+        Mean and standard deviation: Var[x] = mean_s V_s + var_s E_s.
+        """
+        mean, squares, variance = (np.zeros(shape) for _ in range(3))
+        number = 0
+        for means, parameters in pairs:
+            number += 1
+            expected = self.expectations(means, parameters)
+            step = expected - mean
+            mean += step / number
+            squares += step * (expected - mean)
+            variance += (self.variances(means, parameters) - variance) / number
+        return mean, np.sqrt(variance + squares / max(number, 1))
 
     def variances(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return Var[x | z], of a shape that goes with (rows, dims)."""

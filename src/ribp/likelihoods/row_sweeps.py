@@ -170,12 +170,12 @@ def poisson_work(
             np.empty(0), *laws[:3], law_of_row, laws.moves, linear.loadings, linear.diagonal,
             linear.guide, *laws.moments,
         )  # fmt: skip
-        return _split(seed, number, first, data, observed, rows, loadings, offset)
+        return split_block(seed, number, first, data, observed, rows, loadings, offset)
 
     return work
 
 
-def _split(
+def split_block(
     seed: np.uint64,
     number: int,
     first: int,
@@ -214,7 +214,7 @@ def split_poisson(
 
     def work(at: slice) -> PoissonSums:
         seen = observed[at] if observed.size else observed
-        return _split(seed, number, at.start, data[at], seen, rows[at], loadings, offset)
+        return split_block(seed, number, at.start, data[at], seen, rows[at], loadings, offset)
 
     return sum_blocks(work, len(rows), n_threads, _no_counts(data.shape[1], len(features)))
 

@@ -76,7 +76,10 @@ def _not_real(
     if held.startswith("complex"):
         remedy = "Complex data not supported: pass real and imaginary parts as columns."
     else:
-        remedy = "Encode text and categories as numbers first; use NaN for missing entries."
+        remedy = (
+            'Set likelihood="auto" and method="gibbs-rows" to fit texts as levels, or encode them '
+            "as numbers first, NaN for missing entries."
+        )
         for row, column, value in _not_numbers(X):
             held = f"{value!r:.40} in {cell_place(row, column, row_names, dim_names)}"
             if not isinstance(value, str):

@@ -2,7 +2,8 @@
 
 A panel shows the mean component A_i over the draws in which some row has the feature, and as a band
 or a bar what 5% to 95% of these draws say. It is a line over the columns, an image where columns
-are pixels, or bars of the largest values where columns have names.
+are pixels, or bars of the largest values where columns have names. Where columns have kinds it
+shows by how much the feature raises the probability of each level, or of numbers above the usual.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.plots.labels import dim_names, percent, plain
+from ribp.plots.labels import percent, plain, shown_names
 from ribp.plots.layout import AnyFigure, AxesArray, check_result, empty_panel, panels, whole_numbers
 from ribp.plots.reading import SPREAD, component, places
 from ribp.plots.style import BAND, BLUE, GREY, ORANGE, SEQUENTIAL, SIGNED, ink, styled
@@ -60,14 +61,14 @@ def features(
     """
     check_result(result)
     most = checks.integer("most", most, least=1)
-    n_dims = result.settings["n_dims"]
+    n_dims, called = len(result.event_names or ()) or result.settings["n_dims"], shown_names(result)
     at = places(result)
     shown = at[:most]
     spreads = [component(result, place) for place in shown.tolist()]
     if shape is not None:
         axes = _images(figure, spreads, checked_shape(shape, n_dims))
-    elif axis is None and (names is not None or dim_names(result)):
-        axes = _bars(figure, spreads, _checked_names(names or dim_names(result), n_dims))
+    elif axis is None and (names is not None or called):
+        axes = _bars(figure, spreads, _checked_names(names or called, n_dims))
     else:
         axes = _lines(figure, spreads, *checked_axis(axis, n_dims))
     if not spreads:

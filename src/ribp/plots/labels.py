@@ -46,6 +46,14 @@ def dim_names(result: Result) -> list[str] | None:
     return _texts(result.tree["features"]["dim"].to_numpy())
 
 
+def shown_names(result: Result) -> list[str] | None:
+    """Return the names of what pictures of features show; None if that is numbered columns."""
+    events, names = result.event_names, dim_names(result)
+    if events is None or (names is None and len(events) == result.settings["n_dims"]):
+        return names
+    return events
+
+
 def row_names(result: Result) -> list[str] | None:
     """Return the names of the rows, None if they only have numbers."""
     return _texts(result.tree["features"]["row"].to_numpy())

@@ -50,7 +50,13 @@ def rarely_used(result: Result) -> IntArray:
 
 
 def component(result: Result, place: int) -> Spread:
-    """Return mean and spread of the component of a feature, shape (dims,) each."""
+    """Return mean and spread of the component of a feature, shape (dims,) each.
+
+    Where columns have kinds: of the change that it makes in probabilities, shape (events,) each.
+    """
+    effects = result.effects()
+    if effects is not None:
+        return spread(effects[int(np.flatnonzero(places(result) == place)[0])].change)
     return spread(values_of(result.tree, result.alignment, "components", place))
 
 

@@ -98,8 +98,7 @@ def posterior_predictive(
     Each is made from one draw; these are evenly spaced, and repeated if there are too few.
     """
     at = np.arange(checks.integer("n_draws", n_draws)) * len(draws.rows) // max(n_draws, 1)
-    shape = (at.size, draws.rows.shape[1], draws.parameters[0].features.shape[1])
-    data = np.empty(shape)
+    data = np.empty((at.size, draws.rows.shape[1], likelihood.n_dims(draws.parameters[0])))
     for into, s in zip(data, at.tolist(), strict=True):
         into[:] = likelihood.draw_data(rng, draws.entries(s), draws.parameters[s])
     return data
@@ -129,7 +128,7 @@ def new_rows(
             "law_of_row", f"must be below {n_laws}", laws.max(), "Name a law of the fit."
         )
     rows = np.zeros((laws.size, features), np.float64 if likelihood.entry_law.counts else np.int8)
-    data = np.empty((laws.size, draws.parameters[0].features.shape[1]))
+    data = np.empty((laws.size, likelihood.n_dims(draws.parameters[0])))
     source = rng.integers(len(draws.rows), size=laws.size)
     for s in np.unique(source).tolist():
         at = np.flatnonzero(source == s)
@@ -157,26 +156,24 @@ def _fresh(
 def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of all entries, shape (rows, dims) each.
 
-    Entries that were observed are what they are, with a standard deviation of zero.
+    Of levels the most probable one, and the probability of all others. Entries that were observed
+    are what they are, with a standard deviation of zero.
     """
-    mean, squares, variance = (np.zeros(data.values.shape) for _ in range(3))
-    for at, parameters in enumerate(draws.parameters):
-        means = likelihood.means(draws.entries(at), parameters)
-        step = means - mean
-        mean += step / (at + 1)
-        squares += step * (means - mean)
-        variance += (likelihood.variances(means, parameters) - variance) / (at + 1)
-    spread = np.sqrt(variance + squares / len(draws.rows))
+    pairs = (
+        (likelihood.means(draws.entries(at), parameters), parameters)
+        for at, parameters in enumerate(draws.parameters)
+    )
+    centre, spread = likelihood.summarised(pairs, data.shape)
     missing = ~data.observed if data.observed.size else np.zeros(data.values.shape, bool)
-    return np.where(missing, mean, data.values), np.where(missing, spread, 0.0)
+    return np.where(missing, centre, data.values), np.where(missing, spread, 0.0)
 
 
-def fitted(draws: Draws, rows: IntArray) -> FloatArray:
+def fitted(draws: Draws, likelihood: Likelihood[Any], rows: IntArray) -> FloatArray:
     """Return mean_s M_s of some rows, what their features make, shape (rows, dims)."""
-    total = np.zeros((rows.size, draws.parameters[0].features.shape[1]))
+    total = np.zeros((rows.size, likelihood.n_dims(draws.parameters[0])))
     for at, parameters in enumerate(draws.parameters):
-        z = draws.entries(at)[rows].astype(np.float64)
-        total += z @ parameters.features + parameters.background
+        means = likelihood.means(draws.entries(at)[rows], parameters)
+        total += likelihood.expectations(means, parameters)
     return total / len(draws.parameters)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ribp import plots
 from ribp.errors import Notice
-from ribp.plots.labels import dim_names, percent, row_names
+from ribp.plots.labels import dim_names, percent, row_names, shown_names
 from ribp.plots.reading import component, places
 from ribp.posterior.stored_draws import stored_draws
 from ribp.posterior.verdict import QUESTIONS
@@ -29,9 +29,11 @@ from ribp.report.elements import (
     tag,
 )
 from ribp.report.hidden_entries import held_out, hidden_scores
+from ribp.report.kind_rows import kind_rows
 from ribp.report.pictures import picture
 from ribp.report.row_table import law_words, rows
 from ribp.report.trust import answer, convergence, fits
+from ribp.results import Result
 
 _MOST_FEATURES = 24  # in pictures
 _MOST_ROWS = 40  # of a table
@@ -118,9 +120,7 @@ def features(fit: Fit) -> Html:
     return section(
         "features",
         "The features",
-        paragraph(
-            "What each feature adds to a row that has it, and the range of most draws." + more
-        ),
+        paragraph(_what_features_do(result) + " and the range of most draws." + more),
         _looks(fit),
         _feature_table(fit),
         _numbers(fit),
@@ -140,9 +140,18 @@ def features(fit: Fit) -> Html:
     )
 
 
+def _what_features_do(result: Result) -> str:
+    if result.event_names is None:
+        return "What each feature adds to a row that has it,"
+    return (
+        "By how much each feature raises the probability of a level, or of a number above the usual"
+        " one, in rows that have it,"
+    )
+
+
 def _looks(fit: Fit) -> Html:
     """Return what features add to columns: bars if columns have names, else a picture."""
-    result, names = fit.result, dim_names(fit.result)
+    result, names = fit.result, shown_names(fit.result)
     axis = _axis(names)
     if names is None or axis is not None or fit.shape is not None:
         grid = plots.features(result, shape=fit.shape, axis=axis, most=_MOST_FEATURES)
@@ -158,23 +167,29 @@ def _looks(fit: Fit) -> Html:
 
 def _numbers(fit: Fit) -> Html | None:
     """Return all numbers of the features as a table, if they are not too many."""
-    n_numbers = places(fit.result).size * fit.result.settings["n_dims"]
+    events = fit.result.event_names
+    n_numbers = places(fit.result).size * (len(events or ()) or fit.result.settings["n_dims"])
     if n_numbers > _MOST_NUMBERS:
         return note("All numbers of the features: ribp features RUN --out features.csv")
-    frame = fit.result.components_frame()
+    frame = fit.result.components_frame() if events is None else fit.result.effects_frame()
     lines = [
         (short(str(line[0])), short(str(line[1])), *(rounded(x) for x in line[2:]))
         for line in frame.itertuples(index=False, name=None)
     ]
-    head = ("feature", "column", "mean", "5% of draws", "95% of draws")
+    head = ["feature", "column", "mean", "5% of draws", "95% of draws"]
+    if events is not None:
+        head[1:3] = ["event", "without it", "with it", "change"]
     numbers = table(head, lines, texts=(0, 1), name="features")
     return folded("All numbers of the features", numbers)
 
 
 def _apart(fit: Fit) -> list[str]:
-    """Return for each feature the columns that it changes most, in spreads of the columns."""
+    """Return for each feature the columns that it changes most, in spreads of the columns.
+
+    Or, where columns have kinds, the events whose probability it changes most.
+    """
     units = np.asarray(stored_draws(fit.result.tree).units)
-    names = dim_names(fit.result)
+    names = shown_names(fit.result)
     texts = []
     for place in places(fit.result).tolist():
         sizes = component(fit.result, place).mean / units
@@ -203,8 +218,10 @@ def _feature_table(fit: Fit) -> Html:
     result, at = fit.result, places(fit.result)
     summaries = fit.summary.features
     examples = _examples(fit) if fit.show_rows else None
-    head = ["feature", "rows that have it", "recognised in draws", "in chains",
-            "columns it changes most, in their spreads"]  # fmt: skip
+    what = "columns it changes most, in their spreads"
+    if result.event_names is not None:
+        what = "what it makes more or less probable"
+    head = ["feature", "rows that have it", "recognised in draws", "in chains", what]
     rows, apart = [], _apart(fit)
     for number, each in enumerate(summaries[: min(at.size, _MOST_ROWS)]):
         chains = f"{each.chains} of {len(result.alignment.chains)}"
@@ -264,6 +281,8 @@ def _some_rows(fit: Fit) -> Html:
     """Return some rows beside their features: dots if columns have names, else a picture."""
     result, data, names = fit.result, fit.data, dim_names(fit.result)
     assert data is not None
+    if result.event_names is not None:
+        return kind_rows(fit, _SOME_ROWS)
     axis = _axis(names)
     if names is None or axis is not None or fit.shape is not None:
         axes = plots.rebuilt(result, data, shape=fit.shape, axis=axis, most=_SOME_ROWS)

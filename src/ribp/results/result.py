@@ -18,6 +18,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
+from ribp.likelihoods import ColumnsOfKinds
 from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.likelihoods.moments import MANY
 from ribp.likelihoods.validation import as_data
@@ -26,6 +27,7 @@ from ribp.posterior.align import Alignment, align
 from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, aligned_row_probs, unaligned_draws
+from ribp.posterior.effects import Effect, effects
 from ribp.posterior.feature_spread import shown_places
 from ribp.posterior.judgement import Judgement, judge, stored_judgement
 from ribp.posterior.laws import Counts, laws_of_rows
@@ -40,6 +42,7 @@ from ribp.posterior.worth import gain_of
 from ribp.results import exchange, feature_names, result_file, settings, tables
 from ribp.results.schema import problem
 from ribp.results.settings import AnyModel
+from ribp.rows.kind_look import looked_columns
 from ribp.rows.shard import not_a_count
 from ribp.rows.store import RowStore
 from ribp.search.background import BackgroundChoice
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = 80
 _WARNINGS_SHOWN = 3
+_EFFECT_DRAWS = 50  # to tell what features change
 
 
 class Result:
@@ -255,6 +259,25 @@ class Result:
         """Return the features as a table: feature, column, mean, 5% and 95% of draws."""
         return tables.components_frame(self)
 
+    def effects(self) -> list[Effect] | None:
+        """Return what each feature changes, where columns have kinds: probabilities of events."""
+        return self._effects
+
+    @cached_property
+    def _effects(self) -> list[Effect] | None:
+        if self.event_names is None:
+            return None
+        return effects(self.draws(_EFFECT_DRAWS), self.model.likelihood, self.shown_places)
+
+    @property
+    def event_names(self) -> list[str] | None:
+        """Names of the events whose probabilities features change; None if features add."""
+        return self.model.likelihood.event_names(self._columns)
+
+    def effects_frame(self) -> pd.DataFrame:
+        """Return what features change: feature, event, its probability without and with it."""
+        return tables.effects_frame(self)
+
     def rows_frame(self) -> pd.DataFrame:
         """Return P(row has feature) as a table: a line for each row, a column for each feature."""
         return tables.rows_frame(self)
@@ -318,7 +341,7 @@ class Result:
             self._draws_without_rows(max_draws),
             self.model.likelihood,
         )
-        likelihood.check(data.shape[1], not_a_count(data.values))
+        self._check_values(data)
         tables, law_of_row = laws_of_rows(
             self._counts, draws, counts, len(data.values), likelihood.entry_law
         )
@@ -341,7 +364,7 @@ class Result:
         work, law_of_row = self.row_features(
             counts, len(data.values), features=features, decode=True, max_draws=max_draws, **options
         )
-        self.model.likelihood.check(data.shape[1], not_a_count(data.values))
+        self._check_values(data)
         return np.concatenate(list(in_blocks(work, data, law_of_row, n_cores())))
 
     def row_features(
@@ -377,7 +400,11 @@ class Result:
         if n_dims != self.settings["n_dims"]:
             rule = f"must have the {self.settings['n_dims']} columns of the fit"
             raise InputError("X", rule, f"{n_dims} columns", "Pass the same columns.")
-        self.model.likelihood.check(n_dims, store.look().not_a_count)
+        law, look = self.model.likelihood, store.look()
+        law.check(n_dims, look.not_a_count)
+        law.check_range(look.low, look.high)
+        if isinstance(law, ColumnsOfKinds):
+            looked_columns(store, [column.kind for column in law.columns], self._columns)
         work, law_of_row = self.row_features(counts, n_rows, **options)
         return store.mapped(work, law_of_row)
 
@@ -397,6 +424,16 @@ class Result:
     def count_probs(self) -> FloatArray:
         """Return the mean of each count law, shape (laws, counts)."""
         return np.asarray(np.exp(self.draws().count_log_probs).mean(axis=0))
+
+    def _check_values(self, data: Data) -> None:
+        """Raise an `InputError` if some entries cannot be."""
+        self.model.likelihood.check(data.shape[1], not_a_count(data.values))
+        self.model.likelihood.check_values(data, self._columns)
+
+    @property
+    def _columns(self) -> list[Any]:
+        """Names or numbers of the columns of the data."""
+        return list(self._tree["features"]["dim"].to_numpy().tolist())
 
     def _draws_without_rows(self, max_draws: int | None) -> Draws:
         """Return stored draws of the main mode without the rows that were fitted, once made."""
@@ -435,7 +472,7 @@ class Result:
         at = np.arange(n_rows) if rows is None else checks.integers("rows", rows)
         if at.size and at.max() >= n_rows:
             raise InputError("rows", f"must be below {n_rows}", at.max(), "Correct them.")
-        return predict.fitted(self.draws(), at)
+        return predict.fitted(self.draws(), self.model.likelihood, at)
 
     @on_one_blas_thread
     def held_out_log_density(self, values: FloatArray, mask: BoolArray) -> FloatArray:

@@ -93,8 +93,9 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
     posterior["count_histogram"] = _Variable("i", (*_SAMPLES, "count"))
     if has_learned_law(settings):
         posterior["count_log_probs"] = _Variable("f", (*_SAMPLES, "law", "count"))
+    column = "dim" if law.latent_names(range(settings["n_dims"])) is None else "latent"
     features = {
-        "components": _Variable("f", (*_SAMPLES, "feature", "dim")),
+        "components": _Variable("f", (*_SAMPLES, "feature", column)),
         "log_odds": _Variable("f", (*_SAMPLES, "feature")),
         "active": _Variable("b", (*_SAMPLES, "feature")),
         "rows": _Variable("u", (*_SAMPLES, "row", "byte")),
@@ -103,7 +104,7 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
         kind = "u" if law.entry_law.counts else "f"
         features["sizes"] = _Variable(kind, (*_SAMPLES, "row", "size"))
     if law.background:
-        features["background"] = _Variable("f", (*_SAMPLES, "dim"))
+        features["background"] = _Variable("f", (*_SAMPLES, column))
     warmup = {
         "log_joint": _Variable("f", ("chain", "sweep")),
         "active_features": _Variable("i", ("chain", "sweep")),
@@ -139,6 +140,8 @@ def _unexpected(tree: xr.DataTree, expected: Mapping[str, Any]) -> Iterator[str]
 def _wrong_sizes(tree: xr.DataTree, settings: Mapping[str, Any]) -> Iterator[str]:
     """Yield sizes that differ from the settings or between groups."""
     sizes = {"row": settings["n_rows"], "dim": settings["n_dims"], "law": len(settings["laws"])}
+    latent = likelihood(settings).latent_names(range(settings["n_dims"]))
+    sizes |= {} if latent is None else {"latent": len(latent)}
     n_features = tree["features"].sizes["feature"]
     if settings["n_features"] is not None:
         laws, size = tuple(map(parse, settings["laws"])), settings["n_features"]

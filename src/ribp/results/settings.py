@@ -21,6 +21,7 @@ from ribp.checks import IntArray
 from ribp.counts import Learned, RowCounts, parse
 from ribp.errors import InputError
 from ribp.likelihoods import LIKELIHOODS, Likelihood, names_of, with_entries
+from ribp.likelihoods.kind_columns import Column
 from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.likelihoods.units import Units
 from ribp.model import Model
@@ -124,13 +125,23 @@ def likelihood(settings: Mapping[str, Any]) -> Likelihood[Any]:
         name: value for name, value in stored.items() if name not in ("name", "entries")
     }
     known, columns = chosen.pop("known", ()), chosen.pop("units", None)
+    of_kinds = chosen.pop("columns", None)
     _check_rows("known", known)
     for name, value in chosen.items():
         _check_field(checks.one_of("likelihood", name, defaults), value, defaults[name])
     if columns is not None and "units" in defaults:
         chosen["units"] = _units(columns, settings["n_dims"])
+    if "columns" in defaults:
+        chosen["columns"] = _columns(of_kinds, settings["n_dims"])
     result: Likelihood[Any] = kind(**chosen, known=tuple(tuple(map(float, row)) for row in known))
     return result
+
+
+def _columns(stored: Any, n_dims: int) -> tuple[Column, ...]:
+    """Return the columns of a table of kinds."""
+    if not isinstance(stored, list) or len(stored) != n_dims:
+        raise InputError("columns", f"must say the kinds of {n_dims} columns", stored, "Add them.")
+    return tuple(map(Column.from_json, stored))
 
 
 def _units(stored: Any, n_dims: int) -> Units:
@@ -173,6 +184,7 @@ def describe(
     """Return the settings of a model, as JSON can hold them; `choice` says why its background."""
     law: Any = model.likelihood
     name, entries = names_of(type(law))
+    columns = [one.to_json() for one in law.columns] if name == "kinds" else None
     settings = {
         "method": method,
         "likelihood": {
@@ -180,6 +192,7 @@ def describe(
             "entries": entries,
             **asdict(law),
             "known": [*map(list, law.known)],
+            **({} if columns is None else {"columns": columns}),
         },
         "mass": model.mass,
         "concentration": model.concentration,

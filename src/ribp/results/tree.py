@@ -24,7 +24,7 @@ from ribp.checks import IntArray
 from ribp.errors import InputError, Notice
 from ribp.recording import ChainDraws, unpack_rows
 from ribp.results.schema import KIND, SCHEMA_VERSION
-from ribp.results.settings import to_json
+from ribp.results.settings import likelihood, to_json
 from ribp.version import __version__
 
 _FILLS = {  # what stands where a draw has no such feature
@@ -41,6 +41,7 @@ _AXES = {
     "rows": ("row", "byte"),
     "sizes": ("row", "size"),
     "noise_scale": ("dim",),
+    "own": ("own_number",),
     "count_histogram": ("count",),
     "count_log_probs": ("law", "count"),
 }
@@ -88,9 +89,12 @@ def build(
         "row": _names("row_names", row_names, settings["n_rows"]),
         "dim": _names("dim_names", dim_names, settings["n_dims"]),
     }
+    labels |= _latent_labels(settings, labels["dim"].tolist())
     groups: dict[str, Variables] = {
         "/posterior": _posterior(used, n_draws),
-        "/features": _features(used, n_draws, bool(settings["likelihood"]["background"])),
+        "/features": _features(
+            used, n_draws, bool(settings["likelihood"]["background"]), "latent" in labels
+        ),
         "/warmup": _warmup(used),
         "/laws": {} if law_of_row is None else {"law_of_row": (("row",), np.array(law_of_row))},
     }
@@ -98,6 +102,19 @@ def build(
     datasets = {name: _labelled(group, labels) for name, group in groups.items()}
     datasets["/"] = xr.Dataset(attrs=_attributes(settings, interrupted, heard))
     return xr.DataTree.from_dict(datasets)
+
+
+def _latent_labels(settings: Mapping[str, Any], dims: list[Any]) -> dict[str, NDArray[Any]]:
+    """Return names of what features act on, and of own numbers, if that is not the columns."""
+    try:
+        law = likelihood(settings)
+    except InputError:  # `Result` says what is wrong
+        return {}
+    latent = law.latent_names(dims)
+    if latent is None:
+        return {}
+    own = np.array([_text(name) for name in law.own_names(dims)], dtype=np.str_)
+    return {"latent": np.array([_text(name) for name in latent], np.str_), "own_number": own}
 
 
 def _attributes(
@@ -139,7 +156,10 @@ def _posterior(chains: Sequence[ChainDraws], n_draws: int) -> Variables:
     return variables | {"draw": (("draw",), np.arange(n_draws))}
 
 
-def _features(chains: Sequence[ChainDraws], n_draws: int, background: bool) -> Variables:
+def _features(
+    chains: Sequence[ChainDraws], n_draws: int, background: bool, latent: bool
+) -> Variables:
+    """Return stored draws; features act on `latent` columns, or on those of the data."""
     n_stored = min(len(chain.features) for chain in chains)
     numbers = np.array([draw["draw"] for draw in chains[0].features[:n_stored]], dtype=np.int64)
     n_stored = int(np.count_nonzero(numbers < n_draws))
@@ -152,6 +172,9 @@ def _features(chains: Sequence[ChainDraws], n_draws: int, background: bool) -> V
     variables = _stacked(draws, ("chain", "draw"))
     if not background:
         del variables["background"]
+    for name in ("components", "background") if latent else ():
+        dims, values = variables[name]
+        variables[name] = ((*dims[:-1], "latent"), values)
     packed, n_features = variables["rows"][1], variables["log_odds"][1].shape[-1]
     active = unpack_rows(np.bitwise_or.reduce(packed, axis=2), n_features).astype(bool)
     return variables | {
@@ -197,6 +220,7 @@ def _filled(values: list[list[NDArray[Any]]], fill: float) -> NDArray[Any]:
 def _labelled(group: Variables, labels: Mapping[str, NDArray[Any]]) -> xr.Dataset:
     """Return a dataset in which chains, rows and columns have their labels."""
     met = {dim for dims, _ in group.values() for dim in dims}
+    met |= {"dim"} if "components" in group else set()
     return xr.Dataset(group, coords={dim: labels[dim] for dim in labels if dim in met})
 
 

@@ -51,10 +51,17 @@ def _size_bytes(model: Any, n_features: int) -> int:
     return int(model.sizes_type.itemsize) * min(max(most), n_features)
 
 
+def _n_components(model: Any, n_dims: int) -> int:
+    """Return how many numbers a feature has: one a column, or one a latent column."""
+    latent = model.likelihood.latent_names(range(n_dims))
+    return n_dims if latent is None else len(latent)
+
+
 def thinning(plan: Plan, model: Any, store: RowStore) -> int:
     """Return the least thinning for which stored draws are not too large, or too few."""
     n_features = getattr(model, "n_features", _USUAL_FEATURES)
-    draw = draw_bytes(store.shape[0], n_features, store.shape[1], _size_bytes(model, n_features))
+    width = _n_components(model, store.shape[1])
+    draw = draw_bytes(store.shape[0], n_features, width, _size_bytes(model, n_features))
     whole = plan.n_chains * plan.n_draws * draw
     least = _LEAST_STORED if store.is_memory else _LEAST_OF_A_FILE
     return max(1, min(-(-whole // BUDGET), plan.n_draws // least))
@@ -76,7 +83,8 @@ def estimate(sampler: Sampler, store: RowStore, plan: Plan, n_jobs: int) -> Esti
     seconds = min(times)
     rounds = -(-plan.n_chains // n_jobs)
     n_features = sampler.shown(state).log_odds.size
-    draw = draw_bytes(n_rows, n_features, n_dims, _size_bytes(model, n_features))
+    width = _n_components(model, n_dims)
+    draw = draw_bytes(n_rows, n_features, width, _size_bytes(model, n_features))
     stored = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
     data = 8 * n_rows * n_dims if store.is_memory else 0
     n_bytes = data + stored + min(n_jobs, plan.n_chains) * (2 * data + 3 * draw)

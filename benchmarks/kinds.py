@@ -1,0 +1,71 @@
+"""Rows of tables of kinds: flips against bare multiplications and logarithms, on one thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+import ribp
+from benchmarks.measure import Measure, Measures, best_times
+from ribp.kernels.jit import jit
+from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds, KindsParameters
+from ribp.likelihoods.kind_columns import Column
+from ribp.likelihoods.row_sweeps import RowPrior
+
+ROWS, FEATURES, DIMS = 2000, 12, 60
+KINDS = {
+    "binary": ribp.kinds.binary(),
+    "ordinal": ribp.kinds.ordinal(list("abcd")),
+    "categorical": ribp.kinds.categorical(list("abcd")),
+}
+
+
+@jit
+def floor(shares, growth, out):
+    """Do N I D multiply-adds, and a logarithm for eight of them."""
+    product = np.empty(growth.shape[1])
+    for n in range(shares.shape[0]):
+        product[:] = 1.0
+        for d in range(shares.shape[1]):
+            p = shares[n, d]
+            for i in range(growth.shape[1]):
+                product[i] *= 1.0 - p + p * growth[d, i]
+            if d % 8 == 7:
+                for i in range(growth.shape[1]):
+                    out[i] += math.log(product[i])
+                    product[i] = 1.0
+
+
+def flips(name: str, n_rows: int) -> Callable[[], object]:
+    """Return a sweep of flips over a table of one kind, at rows that made it."""
+    rng, kind = np.random.default_rng(0), KINDS[name]
+    column = Column(kind, (0.0,) * kind.width, (0.0,) * kind.n_own)
+    law = ColumnsOfKinds((column,) * DIMS)
+    theta, counts = rng.normal(-1, 0.5, FEATURES), ribp.counts.uniform(1, 3)
+    rows = ribp.RestrictedBernoulli(theta, counts).sample(rng, n_rows).astype(np.int8)
+    features = 2.0 * rng.normal(size=(FEATURES, law.places.n_latent))
+    given = KindsParameters(features, law.places.centre, 2.0, law.places.start)
+    data = law.draw_data(rng, rows, given)
+    tables = counts.log_probs(FEATURES)[None] - ribp.log_esp(theta)
+    prior = RowPrior(theta, tables, np.zeros(1, bool), np.array([n_rows]))
+    work = law.row_work(np.uint64(1), 0, given, prior, relocations=False)
+    nothing, which = np.zeros((0, 0), bool), np.zeros(n_rows, np.int64)
+    return lambda: work(0, data, nothing, which, rows.copy())
+
+
+def measures() -> Measures:
+    """Yield how flips compare: with the floor, with binary columns, and with fewer rows."""
+    rng = np.random.default_rng(1)
+    shares, growth = rng.random((ROWS, DIMS)), np.exp(rng.normal(size=(DIMS, FEATURES)))
+    bare, binary, ordinal, categorical, many = best_times(
+        lambda: floor(shares, growth, np.zeros(FEATURES)),
+        *(flips(name, ROWS) for name in KINDS),
+        flips("binary", 10 * ROWS),
+        repeat=7,
+    )
+    yield Measure("binary flips / multiply-adds and logs", binary / bare, 3.0)
+    yield Measure("ordinal flips / binary flips", ordinal / binary, 2.0)
+    yield Measure("categorical flips / binary flips", categorical / binary, 2.0)
+    yield Measure("binary flips of ten times the rows / 10", many / binary / 10.0, 1.2)
