@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
-EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric restricted_bernoulli poisson_binomial polynomials)
+EXACT := $(addprefix --cov=ribp.,kernels counts measures symmetric totals restricted_bernoulli poisson_binomial polynomials)
 # The tests that show every branch of these, and are quick without the compiler.
 EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods baselines search/test_starts.py prior/test_simulation.py \
-  test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py)
+  test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py test_totals.py)
 UNCOMPILED := $(addprefix tests/,kernels likelihoods mcmc search baselines prior variational)
 
 .PHONY: setup demo test test-slow faults mutants browser screenshots coverage lint bench docs wheel lock clean

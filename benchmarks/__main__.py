@@ -11,7 +11,9 @@ import numpy as np
 
 from benchmarks import (
     commands,
+    entries,
     kinds,
+    other_models,
     prior,
     rows,
     running,
@@ -28,18 +30,11 @@ RESULTS = Path(__file__).parent / "results.json"
 def main() -> None:
     """Run all measures."""
     found = []
-    for module in (
-        rows,
-        prior,
-        sweeps,
-        kinds,
-        samplers,
-        running,
-        search,
-        variational,
-        scale,
-        commands,
-    ):
+    modules = (
+        rows, prior, sweeps, kinds, entries, samplers, running, search, variational, scale,
+        commands, other_models,
+    )  # fmt: skip
+    for module in modules:
         for measure in module.measures():
             mark = "" if measure.ratio <= measure.limit else "  <-- above the limit"
             print(f"{measure.name:45s} {measure.ratio:8.3f} {measure.limit:8.2f}{mark}", flush=True)

@@ -22,9 +22,9 @@ from experiments import shared
 _BETWEEN = " | "
 
 
-def parser(name: str) -> argparse.ArgumentParser:
-    """Return the options of a study."""
-    made = shared.parser(name, data=True)
+def parser(name: str, *, data: bool = True) -> argparse.ArgumentParser:
+    """Return the options of a study, and of its files of data if it needs any."""
+    made = shared.parser(name, data=data)
     made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     made.add_argument(
         "--join",

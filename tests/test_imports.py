@@ -19,7 +19,21 @@ def modules_after(code: str) -> set[str]:
 
 def test_import_is_light():
     loaded = modules_after("import ribp")
-    assert not loaded & {"numba", "sklearn", "scipy", "matplotlib", "numpy", "rich", "typer"}
+    heavy = {"numba", "sklearn", "scipy", "matplotlib", "numpy", "rich", "typer", "jax", "numpyro"}
+    assert not loaded & heavy
+
+
+def test_nothing_but_the_extra_knows_jax():
+    code = "import ribp; [getattr(ribp, name) for name in ribp.__all__]"
+    assert not modules_after(code) & {"jax", "jaxlib", "numpyro"}
+
+
+def test_without_numpyro_its_import_says_what_to_install():
+    code = "import sys; sys.modules['numpyro'] = None; import ribp; ribp.numpyro"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: ribp.numpyro needs NumPyro")
+    assert "pip install 'ribp[numpyro]'" in last
 
 
 def test_first_answer_does_not_load_what_it_does_not_need():

@@ -77,3 +77,83 @@ def test_bad_input(call, words):
 
 def test_an_empty_batch_is_fine():
     assert ribp.inclusion_probs(np.zeros((0, 3)), np.zeros(0, int)).shape == (0, 3)
+
+
+# The inverse problem
+
+
+def drawn_probs(seed, n_features, count, spread):
+    """Return inclusion probabilities of log-odds drawn with a spread."""
+    theta = spread * np.random.default_rng(seed).normal(size=n_features)
+    return ribp.inclusion_probs(theta, count)
+
+
+@pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(("n_features", "count"), [(2, 1), (5, 2), (40, 1), (40, 39), (300, 100)])
+def test_log_odds_are_found_from_inclusion(n_features, count, spread):
+    for seed in range(5):
+        pi = drawn_probs(seed, n_features, count, spread)
+        theta = ribp.log_odds_from_inclusion(pi)
+        np.testing.assert_allclose(ribp.inclusion_probs(theta, count), pi, rtol=1e-11, atol=1e-14)
+        assert theta.mean() == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "pi",
+    [
+        [0.999, 0.001],  # where the undamped step swings for ever
+        [1 - 3e-8, 1e-8, 2e-8],
+        [0.99, 0.99, 0.02],
+        [0.999999, 0.999999, 0.000001, 0.000001],
+        [*[1e-12] * 10, 1 - 5e-12, 1 - 5e-12],
+        [1 - 1e-9, 1 - 1e-9, 0.5, 0.5, 1e-9, 1e-9],
+        [*[1e-5] * 100, 0.999, 0.999, 0.999, 0.3, 0.702],
+    ],
+)
+def test_rows_that_are_nearly_sure_converge_too(pi):
+    found = ribp.inclusion_probs(ribp.log_odds_from_inclusion(pi), round(sum(pi)))
+    np.testing.assert_allclose(found, pi, rtol=1e-10, atol=2e-15)
+
+
+def test_an_inverse_is_the_inverse():
+    theta = np.random.default_rng(2).normal(size=30)
+    found = ribp.log_odds_from_inclusion(ribp.inclusion_probs(theta, 7))
+    np.testing.assert_allclose(found, theta - theta.mean(), rtol=0, atol=1e-10)
+
+
+def test_certainties_and_zeros():
+    found = ribp.log_odds_from_inclusion([1.0, 0.0, 0.25, 0.75, 1.0])
+    assert found[[0, 1, 4]].tolist() == [INF, -INF, INF]
+    np.testing.assert_allclose(found[3] - found[2], np.log(3.0))
+    assert ribp.log_odds_from_inclusion([1, 0, 1]).tolist() == [INF, -INF, INF]
+
+
+def test_a_sum_that_is_whole_up_to_rounding_is_accepted():
+    x = np.random.default_rng(3).gamma(2.0, size=1001)
+    pi = x / x.sum() * 101
+    assert pi.sum() != 101 or pi[:-1].sum() != 100
+    theta = ribp.log_odds_from_inclusion(pi)
+    assert np.abs(ribp.inclusion_probs(theta, 101) - pi).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("pi", "words"),
+    [
+        ([0.5, 0.6], ["pi must add up to a whole number", "1.1", "pi * (1 / pi.sum())"]),
+        ([0.5, 0.5 + 1e-9], ["pi must add up"]),
+        ([0.1, 0.2], ["pi must add up", "count of 1"]),
+        ([1.2, 0.8], ["numbers from 0 to 1", "got 1.2"]),
+        ([-0.1, 1.1], ["numbers from 0 to 1", "got -0.1"]),
+        ([[0.5, 0.5]], ["one vector", "shape (1, 2)"]),
+        ([0.5, np.nan], ["pi must not contain NaN"]),
+    ],
+)
+def test_bad_inclusion(pi, words):
+    message = message_of(lambda: ribp.log_odds_from_inclusion(pi))
+    assert all(word in message for word in words), message
+
+
+def test_probabilities_that_are_not_met_are_an_error(monkeypatch):
+    monkeypatch.setattr("ribp.symmetric._STEPS", 2)
+    message = message_of(lambda: ribp.log_odds_from_inclusion([0.98, 0.99, 0.03]))
+    assert "missed by" in message

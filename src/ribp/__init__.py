@@ -27,15 +27,18 @@ if TYPE_CHECKING:
     from ribp.prior.simulation import simulate
     from ribp.prior_checks import prior_predictive
     from ribp.restricted_bernoulli import RestrictedBernoulli
-    from ribp.symmetric import inclusion_probs, log_esp
+    from ribp.symmetric import inclusion_probs, log_esp, log_odds_from_inclusion
+    from ribp.totals import total_moments
 
 
-# Where each public name lives; it is imported when it is first used.
+# Where each public name lives; it is imported when it is first used. `ribp.numpyro` is an extra, so
+# that `__all__` does not name it.
 _HOMES = {
     "counts": "ribp.counts",
     "datasets": "ribp.datasets",
     "kinds": "ribp.kinds",
     "likelihoods": "ribp.likelihoods",
+    "numpyro": "ribp.numpyro",
     "plots": "ribp.plots",
     "testing": "ribp.testing",
     "IndianBuffet": "ribp.estimators",
@@ -58,6 +61,8 @@ _HOMES = {
     "RestrictedBernoulli": "ribp.restricted_bernoulli",
     "inclusion_probs": "ribp.symmetric",
     "log_esp": "ribp.symmetric",
+    "log_odds_from_inclusion": "ribp.symmetric",
+    "total_moments": "ribp.totals",
 }
 
 __all__ = [
@@ -82,12 +87,14 @@ __all__ = [
     "likelihoods",
     "load",
     "log_esp",
+    "log_odds_from_inclusion",
     "normalised_log_odds",
     "odds",
     "plots",
     "prior_predictive",
     "simulate",
     "testing",
+    "total_moments",
 ]
 
 

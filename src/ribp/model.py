@@ -19,13 +19,13 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import Learned, RowCounts
 from ribp.counts.tables import log_marginal, mean_log_probs, prior_log_probs, tallied_log_probs
+from ribp.entries import BINARY, EntryLaw
 from ribp.errors import InputError
+from ribp.kernels.entry_density import entry_log_density
 from ribp.kernels.ones import tally
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
-from ribp.restricted_bernoulli import sample_sets
-from ribp.symmetric import falling, log_esp, sorted_log_esp
 from ribp.weights import WEIGHT_PRIORS, WeightPrior, hyper_prior
 from ribp.weights.density import log_density
 
@@ -34,15 +34,15 @@ class State(NamedTuple):
     """Where a chain is."""
 
     rows: Rows
-    """z, shape (rows, features); doubles z s where entries have a size s."""
+    """z, shape (rows, features); doubles where entries have a size: z s, or counts."""
     log_odds: FloatArray
-    """theta, shape (features,)."""
+    """theta, shape (features,): log-odds, or what entries that count have (`EntryLaw`)."""
     mass: float
     """alpha."""
     concentration: float
     """c."""
     count_log_probs: FloatArray
-    """log f of each count law, shape (laws, features + 1)."""
+    """log f of each count law, shape (laws, counts)."""
     parameters: Any
     """Features and scales, as the likelihood has them."""
     number: int = 0
@@ -53,21 +53,34 @@ class Tally(NamedTuple):
     """All that everything else needs to know of rows: sums over them."""
 
     histograms: IntArray
-    """How many rows of each law have each count, shape (laws, features + 1)."""
+    """How many rows of each law have each count, shape (laws, counts)."""
     sizes: IntArray
     """How many rows have each feature."""
+    units: IntArray
+    """The sum of each feature over rows if entries count, otherwise `sizes`."""
 
     @classmethod
-    def of(cls, rows: Rows, law_of_row: IntArray, n_laws: int) -> Tally:
-        """Return the tally of rows with these laws."""
-        features = rows.shape[1]
-        found = cls(np.zeros((n_laws, features + 1), np.int64), np.zeros(features, np.int64))
-        tally(rows, law_of_row, *found)
-        return found
+    def of(
+        cls,
+        rows: Rows,
+        law_of_row: IntArray,
+        n_laws: int,
+        law: EntryLaw = BINARY,
+        most: int | None = None,
+    ) -> Tally:
+        """Return the tally of rows with these laws; counts are at most `most`, or I."""
+        size = rows.shape[1]
+        histograms = np.zeros((n_laws, (size if most is None else most) + 1), np.int64)
+        if not law.counts:
+            sizes = np.zeros(size, np.int64)
+            tally(rows, law_of_row, histograms, sizes)
+            return cls(histograms, sizes, sizes)
+        np.add.at(histograms, (law_of_row, law.totals(rows)), 1)
+        return cls(histograms, np.count_nonzero(rows, axis=0), rows.sum(axis=0).astype(np.int64))
 
     def zero(self) -> Tally:
         """Return the tally of no rows."""
-        return Tally(np.zeros_like(self.histograms), np.zeros_like(self.sizes))
+        return Tally(*map(np.zeros_like, self))
 
 
 class SweepInfo(NamedTuple):
@@ -106,6 +119,34 @@ class Model:
     def __post_init__(self) -> None:
         checks.below_features(self.mass, self.n_features)
         WEIGHT_PRIORS[self.weights]  # or an error that says which is missing
+        only = self.entry_law.weight_prior
+        if only not in (None, self.weights):
+            raise InputError(
+                "weights", f'must be "{only}" for such entries', self.weights, "Leave it out."
+            )
+        if self.entry_law.heavy_tailed and (self.concentration or 0.0) < 1.0:
+            raise InputError(
+                "concentration",
+                "must be a number, at least 1, where non-zeros of negative binomial entries are "
+                "restricted: with smaller ones entries have no limit",
+                "learn" if self.concentration is None else self.concentration,
+                'Set it to 1 or more, or restrict="sum".',
+            )
+
+    @property
+    def entry_law(self) -> EntryLaw:
+        """The law of rows given weights."""
+        return self.likelihood.entry_law
+
+    @cached_property
+    def most(self) -> int:
+        """The largest count that a row may have: all features, or the largest sum."""
+        return self.entry_law.most(self.counts.laws, self.n_features)
+
+    @property
+    def sizes_type(self) -> np.dtype[Any]:
+        """The type in which stored draws hold the sizes of entries."""
+        return self.entry_law.sizes_type(self.most)
 
     @property
     def learns_counts(self) -> bool:
@@ -148,7 +189,7 @@ class Model:
                 "Pass one law for all rows, or one for each.",
             )
         for law in self.counts.laws:
-            if not np.isfinite(law.log_probs(self.n_features)).any():
+            if not np.isfinite(law.log_probs(self.most)).any():
                 raise InputError(
                     "counts",
                     f"must be possible with max_features={self.n_features}",
@@ -173,12 +214,9 @@ class Model:
         return replace(self, counts=counts)
 
     def tables(self, state: State) -> FloatArray:
-        """Return log f(k) - log e_k for each count law, shape (laws, features + 1)."""
+        """Return log f(k) - log e_k (`EntryLaw`) for each count law, shape (laws, counts)."""
         self.check_state(state)  # kernels follow the index of a law without a look
-        theta = state.log_odds
-        finite = np.isfinite(theta).all()
-        log_e = sorted_log_esp(falling(theta), theta.size) if finite else log_esp(theta)
-        return np.asarray(state.count_log_probs - log_e)
+        return self.entry_law.tables(state.count_log_probs, state.log_odds)
 
     def check_state(self, state: State) -> None:
         """Raise an `InputError` if a state has other laws or features than the model.
@@ -186,7 +224,7 @@ class Model:
         Its rows may be in a row store.
         """
         size, found = self.n_features, state.count_log_probs.shape
-        if found != (len(self.counts.laws), size + 1) or state.log_odds.shape != (size,):
+        if found != (len(self.counts.laws), self.most + 1) or state.log_odds.shape != (size,):
             raise InputError(
                 "state",
                 f"must have {len(self.counts.laws)} count laws and {size} features, as its model",
@@ -213,7 +251,7 @@ class Model:
         mass = self.mass or hyper_prior.draw_mass(rng, self.n_features)
         concentration = self.concentration or hyper_prior.draw_concentration(rng)
         log_odds = self.weight_prior(mass, concentration).sample(rng, self.n_features)
-        log_probs = prior_log_probs(rng, self.counts, self.n_features)
+        log_probs = prior_log_probs(rng, self.counts, self.most)
         rows = self.draw_rows(rng, log_odds, log_probs)
         parameters = self.likelihood.draw_prior(rng, self.n_features, dims)
         rows = self.likelihood.draw_sizes(rng, rows, parameters)
@@ -229,8 +267,7 @@ class Model:
             at = np.flatnonzero(self.counts.law_of_row == which)
             probs = np.exp(law)
             counts[at] = rng.choice(law.size, size=at.size, p=probs / probs.sum())
-        rows = np.zeros((counts.size, log_odds.size), np.int8)
-        rows[np.repeat(np.arange(counts.size), counts), sample_sets(rng, log_odds, counts)] = 1
+        rows: Rows = self.entry_law.draw_rows(rng, log_odds, counts)
         return rows
 
     def without_rows(self, state: State) -> State:
@@ -240,7 +277,7 @@ class Model:
     @cached_property
     def _first_log_probs(self) -> FloatArray:
         """Log f of each count law, learned ones at their prior mean."""
-        return mean_log_probs(self.counts, self.n_features)
+        return mean_log_probs(self.counts, self.most)
 
     def draw_counts(self, rng: np.random.Generator, tally: Tally) -> FloatArray:
         """Return log f of each count law, learned ones drawn given the rows."""
@@ -248,7 +285,8 @@ class Model:
 
     def tally(self, rows: Rows) -> Tally:
         """Return the tally of all rows."""
-        return Tally.of(rows, self.counts.law_of_row, len(self.counts.laws))
+        n_laws = len(self.counts.laws)
+        return Tally.of(rows, self.counts.law_of_row, n_laws, self.entry_law, self.most)
 
     def log_joint(self, state: State, data: Data) -> float:
         """Return log p(X, Z, weights, laws, scales), features integrated out where possible."""
@@ -258,14 +296,24 @@ class Model:
     def log_prior(self, state: State, tally: Tally) -> float:
         """Return log p(Z, theta, alpha, c), alpha and c as densities of their logarithms.
 
-        Learned count laws are integrated out.
+        Learned count laws are integrated out. What does not depend on weights of the law of entries
+        that count is left to the likelihood, which adds it up.
         """
         self.check_state(state)
         prior, histograms = self.weight_prior(state.mass, state.concentration), tally.histograms
-        value = log_density(state.log_odds, tally.sizes, histograms.sum(axis=0), prior)
+        value = self._weights_log_density(state.log_odds, tally, prior)
         value += log_marginal(self.counts, histograms, state.count_log_probs)
         if self.mass is None:
             value += hyper_prior.log_mass_density(state.mass)
         if self.concentration is None:
             value += hyper_prior.log_concentration_density(state.concentration)
         return value
+
+    def _weights_log_density(self, theta: FloatArray, tally: Tally, prior: WeightPrior) -> float:
+        """Return log p(Z, theta), but for log f and what does not depend on theta."""
+        histogram, law = tally.histograms.sum(axis=0), self.entry_law
+        if not law.counts:
+            return log_density(theta, tally.sizes, histogram, prior)
+        given = (np.array(x, np.float64) for x in (theta, tally.units, histogram))
+        of_rows = entry_log_density(*given, law.growth, law.restriction)
+        return float(of_rows) + prior.log_density(theta)

@@ -5,8 +5,9 @@ features and its rows, eight entries of Z to a byte:
 
     byte j of row n = sum_b z_n,8j+b 2^b,        so 232 rows of 24 features take 696 bytes.
 
-Where entries have a size, those of a row follow one another in single precision, in the order of
-its ones, filled up with zeros to the largest number of ones: 4 bytes for each.
+Where entries have a size, those of a row follow one another, in the order of its ones, filled up
+with zeros to the largest number of ones: strengths in single precision, counts as whole numbers of
+4 bytes, or of one where the sum of a row is restricted and below 256.
 
 Arrays are copied: what was recorded does not change with the state.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ribp.checks import FloatArray
 
@@ -86,7 +87,7 @@ def record_features(
     state: Recordable,
     number: int,
     packed: NDArray[np.uint8],
-    sizes: NDArray[np.float32] | None = None,
+    sizes: NDArray[Any] | None = None,
 ) -> dict[str, Any]:
     """Return the features and packed rows of draw `number`; the background may be all zero.
 
@@ -115,16 +116,16 @@ def unpack_rows(packed: NDArray[np.uint8], n_features: int) -> NDArray[np.int8]:
     return bits.view(np.int8)
 
 
-def pack_sizes(rows: FloatArray) -> NDArray[np.float32]:
+def pack_sizes(rows: FloatArray, dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """Return what is not zero of rows (rows, features), in order, shape (rows, most ones)."""
     on = rows != 0
     ones = on.sum(axis=1)
-    packed = np.zeros((len(rows), int(ones.max(initial=0))), np.float32)
+    packed = np.zeros((len(rows), int(ones.max(initial=0))), dtype)
     packed[np.arange(packed.shape[1]) < ones[:, None]] = rows[on]
     return packed
 
 
-def unpack_sizes(rows: NDArray[np.int8], packed: NDArray[np.float32]) -> FloatArray:
+def unpack_sizes(rows: NDArray[np.int8], packed: NDArray[Any]) -> FloatArray:
     """Return rows (rows, features) with the sizes that were packed, given which are not zero."""
     on = rows != 0
     sizes = np.zeros(rows.shape)

@@ -186,7 +186,7 @@ class _Row:
             weights[: kept.size] = kept
         weights[:least] = -np.inf
         if not np.isfinite(weights).any():
-            raise _no_mass(law, least, most, self.features)
+            raise impossible_counts(law, least, most, self.features)
         self.log_normaliser = float(np.logaddexp.reduce(weights))
         self.log_counts[: most + 1] = weights - self.log_normaliser
 
@@ -320,7 +320,8 @@ def tilted_log_weights(
         top = 2 * top if end is None else min(2 * top, end)
 
 
-def _no_mass(law: CountLaw, least: int, most: int, features: int) -> InputError:
+def impossible_counts(law: object, least: int, most: int, features: int) -> InputError:
+    """Return the error for a law without mass on what infinite log-odds leave possible."""
     forced = f"{least} features are always on (log-odds +inf)" if least else ""
     barred = f"{features - most} are never on (log-odds -inf)" if most < features else ""
     why = " and ".join(part for part in (forced, barred) if part)

@@ -12,6 +12,7 @@ from docs import screenshots
 from ribp.likelihoods.validation import as_data
 from ribp.report import Fit, write_report
 from tests.helpers.browser import browser
+from tests.helpers.hostile_names import hostile_names
 from tests.helpers.plot_cases import made, popular_rows
 
 in_a_browser = pytest.mark.skipif(
@@ -60,25 +61,30 @@ def test_screenshots_in_the_docs_are_current():
         assert 10_000 < (screenshots.PICTURES / f"{name}.png").stat().st_size < 250_000
 
 
-HOSTILE = [
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "=1+1", "+cmd|' /C calc'!A0",
-    "-2+3", "@SUM(A1)", "\x1b[31mred", "\u202egnp.exe", "x" * 500, 'a"b,c', "'; DROP", "{{7*7}}",
-    "javascript:alert(1)", "</style><b>", "</title>", "&lt;b&gt;", "\t=2", "日本語", "🙂", "a\nb",
-]  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     """Write a report with 200 names of rows, labels and columns that mean harm."""
     rng = np.random.default_rng(0)
-    names = [f"{HOSTILE[n % 20]}{n // 20}" for n in range(200)]
+    names = hostile_names(200)
     result = made(popular_rows(rng, 200, 4), rng.normal(0.0, 3.0, (4, 20)), row_names=names,
-                  dim_names=HOSTILE)  # fmt: skip
+                  dim_names=names[:20])  # fmt: skip
     result = result.named({0: "=1+1", 1: "<script>alert(1)</script>"})
     path = tmp_path_factory.mktemp("hostile") / "report.html"
-    fit = Fit(result, HOSTILE[0], as_data(rng.normal(size=(200, 20))), labels={"=label": names})
+    fit = Fit(result, names[0], as_data(rng.normal(size=(200, 20))), labels={"=label": names})
     write_report(fit, path)
     return path
+
+
+def downloaded(page, folder, name):
+    """Press the button of a table, and return the lines of the file."""
+    page.value(f"document.querySelector('#{name} button').click()")
+    target = folder / f"{name}.csv"
+    for _ in range(100):
+        if target.exists() and target.stat().st_size:
+            break
+        time.sleep(0.1)
+    with target.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
 
 
 @in_a_browser
@@ -101,17 +107,13 @@ def test_search_sort_and_download(hostile, tmp_path):
             "(() => { const box = document.querySelector('#rows input');"
             "box.value = ''; box.dispatchEvent(new Event('input')); })()"
         )
-        page.value("document.querySelector('#rows button').click()")
-        target = tmp_path / "rows.csv"
-        for _ in range(100):
-            if target.exists() and target.stat().st_size:
-                break
-            time.sleep(0.1)
-        lines = list(csv.reader(target.read_text("utf-8-sig").splitlines()))
-        assert len(lines) == 201
-        assert not [cell for line in lines for cell in line if cell[:1] in tuple("=+-@")]
-        assert page.value("window.alerted") is None
+        rows, features = (downloaded(page, tmp_path, name) for name in ("rows", "features"))
+        assert (len(rows), len(features)) == (201, 81)
+        cells = [cell for line in (*rows, *(line[:2] for line in features)) for cell in line]
+        assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")]
+        assert {float(x) < 0 for line in features[1:] for x in line[2:]} == {True, False}
         assert page.console == []
+        assert page.requests == []
 
 
 @in_a_browser

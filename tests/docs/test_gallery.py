@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ribp.testing.recovery import n_recovered
 from tests.helpers import ROOT
 
 DOCS = ROOT / "docs"
@@ -27,7 +28,9 @@ def shown_after(script: Path) -> set[str]:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_writes_its_pictures(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(script))
+    names = runpy.run_path(str(script))
+    if script.stem == "saturation":
+        assert n_recovered(names["found"], names["truth"]) == 6
     written = {path.name for path in tmp_path.glob("*.png")}
     assert written == shown_after(script)
     assert written
@@ -36,7 +39,8 @@ def test_a_script_writes_its_pictures(script, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_is_short_and_on_the_page(script):
-    assert len(script.read_text().splitlines()) <= 25
+    most = 50 if "def model" in script.read_text() else 25
+    assert len(script.read_text().splitlines()) <= most
     assert f"```{{literalinclude}} gallery/{script.name}\n" in PAGE
 
 

@@ -210,7 +210,7 @@ def test_rows_are_weighed_in_parts_that_change_nothing(fitted, monkeypatch, hole
     rows = np.where(RNG.random(X.shape) < 0.1, np.nan, X) if holes else X
     whole = fitted.result_.rows_given(rows, ONES)
     decoded = fitted.decode(rows, counts=ONES)
-    monkeypatch.setattr("ribp.results.result._PART", 7)
+    monkeypatch.setattr("ribp.blocks.GROUP", 7)
     parts = fitted.result_.rows_given(rows, ONES)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one, other)

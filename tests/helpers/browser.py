@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from docs import screenshots
 
+_TALK = ("Runtime.consoleAPICalled", "Log.entryAdded", "Page.javascriptDialogOpening")
+
 
 class Page:
     """A page that is open."""
@@ -26,7 +28,7 @@ class Page:
             message["sessionId"] = self.session
         os.write(self._writer, json.dumps(message).encode() + b"\0")
         while (answer := self._next()).get("id") != number:
-            if answer.get("method") in ("Runtime.consoleAPICalled", "Log.entryAdded"):
+            if answer.get("method") in _TALK:
                 self.console.append(answer["params"])
             if answer.get("method") == "Network.requestWillBeSent":
                 self._note(answer["params"]["request"]["url"])

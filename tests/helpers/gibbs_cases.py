@@ -186,7 +186,7 @@ def heavier(rng, state, model):
 
 def forgetful(rng, state, model):
     """Spoil a state: learned laws that have not seen the rows."""
-    fresh = prior_log_probs(rng, model.counts, model.n_features)
+    fresh = prior_log_probs(rng, model.counts, model.most)
     return state._replace(count_log_probs=fresh)
 
 
@@ -231,8 +231,10 @@ def statistics(model, state, data):
         if isinstance(law, Learned):
             table = np.exp(state.count_log_probs[which])
             found |= {f"law {which} at {k}": table[k] for k in np.flatnonzero(law.base)}
-            found[f"rows of law {which}"] = table[ones[model.counts.law_of_row == which]].sum()
-    return found | _scales(model.likelihood, given, sizes) | _strengths(model.likelihood, state)
+            totals = model.entry_law.totals(state.rows)
+            found[f"rows of law {which}"] = table[totals[model.counts.law_of_row == which]].sum()
+    own = _strengths(model.likelihood, state) | _multiplicities(model, state)
+    return found | _scales(model.likelihood, given, sizes) | own
 
 
 def _strengths(likelihood, state):
@@ -251,6 +253,24 @@ def _strengths(likelihood, state):
         tau = np.log(given.strength_scale)
         found |= {"scale of strengths": tau, "scale and number": tau * (y != 0).sum()}
     return found
+
+
+def _multiplicities(model, state):
+    if not model.entry_law.counts:
+        return {}
+    z, theta = state.rows, state.log_odds
+    units = np.log1p(z.sum(axis=0))
+    return {
+        "units": units.sum(),
+        "units of the first row": np.log1p(z[0].sum()),
+        "units of the last row": np.log1p(z[-1].sum()),
+        "most units": np.log1p(z.max()),
+        "entries above one": (z > 1).sum(),
+        "entries above one of the first row": (z[0] > 1).sum(),
+        "units and weights": units @ np.tanh(theta / 3),
+        "pairs of entries": np.log1p(z[0]) @ np.log1p(z[-1]),
+        "units of a feature": np.tanh(units[0] * state.parameters.features[0, 0] ** 2),
+    }
 
 
 def _fit(state, data):

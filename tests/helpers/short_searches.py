@@ -5,14 +5,16 @@ A search is most of the work of a short fit. The same steps are made, only few o
 
 from collections.abc import Callable
 
-from ribp.search import growth, pool, repairs, starts
+from ribp.search import annealed_counts, given_rows, growth, pool, repairs, starts
 
 
 def shorten(put: Callable[..., None] = setattr) -> None:
     """Make as many starts as there are chains, of few steps, and hardly repair them."""
     put(pool, "_LEAST", 1)
     put(pool, "_MORE", 0.0)
-    put(pool, "_SETTLING", 2)
+    put(given_rows, "_SETTLING", 2)
+    put(annealed_counts, "_HOT", (0.8,))
+    put(annealed_counts, "_SWEEPS", 10)
     put(repairs, "MOST_TRIALS", 2)
     put(starts, "_STEPS", 5)
     put(starts, "_COLD_SWEEPS", 2)

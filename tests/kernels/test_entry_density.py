@@ -6,7 +6,15 @@ from scipy.special import gammaln
 
 import ribp
 from ribp.kernels import entry_density as kernel
-from tests.helpers.multiplicity_cases import KINDS, THETA, growth_of, hazards, log_rates, row_law
+from tests.helpers.multiplicity_cases import (
+    KINDS,
+    THETA,
+    growth_of,
+    hazards,
+    log_prior_weights,
+    log_rates,
+    row_law,
+)
 
 RESTRICT = {"nonzeros": kernel.NONZEROS, "sum": kernel.SUM}
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -103,3 +111,20 @@ def test_features_that_no_row_has(kind, restrict):
     assert kernel.site_log_density(theta[1], 0.0, histogram, growth, number, others) == (
         pytest.approx(kernel.site_log_density(-1e4, 0.0, histogram, growth, number, others))
     )
+
+
+@each_kind
+def test_weights_of_all_features_are_those_of_each(kind):
+    theta, growth = THETA[kind], growth_of(kind)
+    rates, log_hazards, odds = kernel.entry_weights(theta, growth)
+    np.testing.assert_allclose(rates, log_rates(kind), rtol=1e-13)
+    np.testing.assert_allclose(log_hazards, np.log(hazards(kind)), rtol=1e-13)
+    np.testing.assert_allclose(odds, np.log(np.expm1(hazards(kind))), rtol=1e-12)
+
+
+@each_kind
+def test_factors_are_what_the_law_of_entries_has_beside_its_rates(kind):
+    rows = np.array([[0.0, 1.0, 2.0], [5.0, 0.0, 40.0]])
+    beside = log_prior_weights(kind, np.exp(log_rates(kind)), rows) - rows * log_rates(kind)
+    found = kernel.summed_log_factors(rows, growth_of(kind))
+    assert found == pytest.approx(beside.sum(), rel=1e-12)

@@ -350,3 +350,25 @@ def test_a_sweep_is_the_same_in_pieces():
         return rows
 
     np.testing.assert_array_equal(run([slice(0, 6)]), run([slice(2, 6), slice(0, 2)]))
+
+
+@each_kind
+def test_values_of_a_proposal_are_added_up_and_drawn_by_their_weights(kind):
+    weights = np.stack(entries_of(kind)[:3])
+    slope, bend = np.array([0.4, -0.2, 0.0]), np.array([0.5, 0.3, 0.0])
+    sums, v = np.empty(FEATURES), np.arange(1.0, 400.0)
+    kernel.summed_values(weights, slope, bend, growth_of(kind), sums)
+    terms = [
+        log_prior_weights(kind, np.exp(rate), v) + s * v - 0.5 * t * v * v
+        for rate, s, t in zip(weights[0], slope, bend, strict=True)
+    ]
+    np.testing.assert_allclose(sums, logsumexp(terms, axis=1), rtol=1e-12)
+    number = 300
+    rows = np.tile([1.0, 1.0, 0.0], (number, 1))
+    kernel.draw_values(np.uint64(3), weights, slope, bend, growth_of(kind), rows)
+    assert not rows[:, 2].any()
+    for i in range(2):
+        p = np.exp(terms[i] - sums[i])
+        error = np.sqrt((p @ v**2 - (p @ v) ** 2) / number)
+        assert abs(rows[:, i].mean() - p @ v) < 4.5 * error
+        assert (rows[:, i] >= 1.0).all()

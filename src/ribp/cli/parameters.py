@@ -78,8 +78,16 @@ PARAMETERS: dict[str, Parameter] = {
         "no, auto or one kind for all columns (see --kind), or the name of a plug-in.",
     ),
     "entries": Parameter(
-        "--entries", "binary", "binary, or strengths: what a row has of a feature may be louder or "
-        "softer; with --method gibbs-rows.",
+        "--entries", "binary", "binary; strengths: what a row has of a feature may be louder or "
+        "softer; poisson or negative_binomial: it may have it several times. All but binary with "
+        "--method gibbs-rows.",
+    ),
+    "restrict": Parameter(
+        "--restrict", "nonzeros", "What counts are about: nonzeros, or with --entries poisson or "
+        "negative_binomial sum, how many units a row has.",
+    ),
+    "failures": Parameter(
+        "--failures", 1.0, "r of --entries negative_binomial.", type=float,
     ),
     "strength_law": Parameter(
         "--strength-law", "around-one", "With --entries strengths: around-one, positive or signed."

@@ -8,6 +8,7 @@ from typing import Any
 from ribp import checks
 from ribp.entries.bernoulli_kind import BernoulliEntries
 from ribp.entries.entry_kind import RESTRICTIONS, EntryKind, SparseRows
+from ribp.entries.entry_law import BINARY, EntryLaw
 from ribp.entries.negative_binomial_kind import (
     NegativeBinomialEntries,
     negative_binomial_nonzero,
@@ -18,9 +19,11 @@ from ribp.errors import InputError
 from ribp.plugins import Registry
 
 __all__ = [
+    "BINARY",
     "ENTRY_KINDS",
     "RESTRICTIONS",
     "EntryKind",
+    "EntryLaw",
     "SparseRows",
     "make_entries",
     "negative_binomial_nonzero",

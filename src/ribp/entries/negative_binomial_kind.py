@@ -24,6 +24,8 @@ from ribp.measures import Odds
 from ribp.measures.special import log_exprel, log_gamma_ratio, log_softplus, softplus
 from ribp.symmetric import coefficient_ratios
 
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+
 
 def negative_binomial_nonzero(log_odds: ArrayLike, shape: float) -> FloatArray:
     """Return log((1-pi)^{-r} - 1): the log-odds that an NB(r, pi) entry is not zero, `shape` r."""
@@ -63,7 +65,7 @@ class NegativeBinomialEntries(EntryKind):
         """Draw sums of positively many numbers with the logarithmic law."""
         parts = draw_positive_poisson(rng, self.failures * np.logaddexp(0.0, theta))
         p = np.exp(-np.logaddexp(0.0, -np.repeat(theta, parts)))
-        steps = rng.logseries(np.maximum(p, 1e-300))
+        steps = rng.logseries(np.clip(p, 1e-300, _BELOW_ONE))
         starts = np.cumsum(parts) - parts
         return np.add.reduceat(steps, starts) if parts.size else parts
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ribp import checks
 from ribp.errors import InputError
 from ribp.likelihoods import Likelihood
+from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.units import MOST_RATIO, Units
 
 Learned = Literal["learn"]
@@ -84,3 +85,26 @@ def entropy(random_state: Any) -> list[int] | int | None:
         repr(random_state),
         "Pass for example 0.",
     )
+
+
+_ENTRIES_OF = {
+    "strength_law": ('"strengths"',),
+    "restrict": ('"poisson"', '"negative_binomial"'),
+    "failures": ('"negative_binomial"',),
+}
+"""Which entries an option is for."""
+
+
+def check_entry_options(kind: type[Likelihood[Any]], asked: Asked) -> None:
+    """Raise an `InputError` for an option of other entries than these, unless it is as usual."""
+    known: Any = getattr(kind, "__dataclass_fields__", {})
+    for name, entries in _ENTRIES_OF.items():
+        value = getattr(asked, name)
+        if name not in known and value != Asked._field_defaults[name]:
+            allowed = " or ".join(entries)
+            raise InputError(
+                name,
+                f"must be left alone unless entries={allowed}",
+                value,
+                f"Set entries={allowed}, or leave out {name}.",
+            )

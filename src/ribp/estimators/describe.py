@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw, RowCounts, table
@@ -43,7 +42,7 @@ def describe(result: Result) -> Description:
     for at, given in enumerate(draws.parameters):
         used = each_used[at, kept]
         uses += used
-        weights += used * expit(draws.log_odds[at, kept])
+        weights += used * likelihood.entry_law.probabilities(draws.log_odds[at, kept])
         components += used[:, None] * given.features[kept]
         background += given.background
     uses = np.maximum(uses, 1.0)

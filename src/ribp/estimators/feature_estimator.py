@@ -23,6 +23,7 @@ from ribp.estimators.arguments import (
     Background,
     Learned,
     background_or_auto,
+    check_entry_options,
     check_offsets,
     entropy,
     fixed,
@@ -212,15 +213,13 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
             fixed("noise_scale", self.noise_scale),
             fixed("feature_scale", self.feature_scale),
             getattr(self, "strength_law", "around-one"),
+            getattr(self, "restrict", "nonzeros"),
+            getattr(self, "failures", 1.0),
         )
-        entries = getattr(self, "entries", "binary")
-        if entries != "strengths" and asked.strength_law != "around-one":
-            raise InputError(
-                "strength_law",
-                'must be left alone unless entries="strengths"',
-                asked.strength_law,
-                'Set entries="strengths", or leave out strength_law.',
-            )
+        kind = with_entries(
+            "kinds" if kinds is not None else self.likelihood, getattr(self, "entries", "binary")
+        )
+        check_entry_options(kind, asked)
         if kinds is not None:
             if on is False:
                 raise InputError(
@@ -230,7 +229,7 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
                     'Leave it at "auto".',
                 )
             return self._likelihood_of_kinds(asked, store, kinds, dim_names, row_names)
-        found = with_entries(self.likelihood, entries).make(asked, store.look().moments)
+        found = kind.make(asked, store.look().moments)
         if on is False:
             check_offsets(found)
         return found

@@ -51,13 +51,19 @@ class RestrictedIBP(Features):
         ``{"age": "real", "stage": ribp.kinds.ordinal(["I", "II", "III"])}`` (others are "auto").
     entries
         What a row has of a feature. "binary": it has it or not. "strengths": what it has may be
-        louder or softer; with method="gibbs-rows".
+        louder or softer. "poisson", "negative_binomial": it may have it twice, three times, ...;
+        all but "binary" with method="gibbs-rows".
+    restrict
+        What `counts` is about: "nonzeros", how many features a row has, or, with entries="poisson"
+        or "negative_binomial", "sum": how many units, those of one feature all counted.
+    failures
+        With entries="negative_binomial": r. Larger ones are closer to Poisson entries.
     strength_law
         With entries="strengths": "around-one" (of size one, more or less: how much is learned),
         "positive" (the same, never negative) or "signed" (around zero: as often negative).
     weight_prior
         Of the features' weights: "weak-limit", "size-ordered" or "gamma-odds" (which, normalised,
-        is a Dirichlet measure).
+        is a Dirichlet measure). Entries that count have the prior of their kind: leave it alone.
     mass, concentration
         alpha and c of the prior: a number, or "learn".
     noise
@@ -129,6 +135,8 @@ class RestrictedIBP(Features):
     concentration: float | Learned = 1.0
     fixed_components: ArrayLike | None = None
     entries: str = "binary"
+    restrict: str = "nonzeros"
+    failures: float = 1.0
     strength_law: str = "around-one"
     weight_prior: str = "weak-limit"
 
@@ -161,7 +169,7 @@ class RestrictedIBP(Features):
         return self.fit(X, y, counts).transform(X, counts)
 
     def decode(self, X: Any, counts: Counts = None) -> Any:
-        """Return 0/1 rows that obey their count laws, shape (rows, features).
+        """Return 0/1 rows, or counts, that obey their count laws, shape (rows, features).
 
         An array, or a data frame as `set_output` says; so does `inverse_transform`.
         """
@@ -172,11 +180,19 @@ class RestrictedIBP(Features):
 
         NaN where no draw lets the row have it. With entries="strengths".
         """
-        rows = self._sized_rows(X, counts)
+        rows = self._sized_rows(X, counts, ("strengths",))
         probs = rows.probs[:, self._kept]
         with np.errstate(invalid="ignore", divide="ignore"):
             strengths = np.where(probs > 0.0, rows.sizes[:, self._kept] / probs, np.nan)
         return contained(self, strengths, X, self.result_.feature_names)
+
+    def multiplicities(self, X: Any, counts: Counts = None) -> Any:
+        """Return E[z | row], how often rows have each feature on average, shape (rows, features).
+
+        With entries="poisson" or "negative_binomial".
+        """
+        rows = self._sized_rows(X, counts, ("poisson", "negative_binomial"))
+        return contained(self, rows.sizes[:, self._kept], X, self.result_.feature_names)
 
     def reconstruct(self, X: Any, counts: Counts = None) -> Any:
         """Return E[z s | x] A + b, what the features of rows make of them, shape (rows, dims).
@@ -191,13 +207,13 @@ class RestrictedIBP(Features):
         rows = self.result_.rows_given(data, counts)
         return self._made(rows.sizes[:, self._kept], X)
 
-    def _sized_rows(self, X: Any, counts: Counts) -> NewRows:
-        """Return rows whose entries have a size, or raise an `InputError`."""
+    def _sized_rows(self, X: Any, counts: Counts, kinds: tuple[str, ...]) -> NewRows:
+        """Return rows whose entries have a size of some kind, or raise an `InputError`."""
         check_is_fitted(self)
-        if self.result_.model.likelihood.entries != "strengths":
-            raise InputError(
-                "entries", 'must be "strengths"', "binary", 'Fit with entries="strengths".'
-            )
+        entries = self.result_.model.likelihood.entries
+        if entries not in kinds:
+            names = " or ".join(f'"{kind}"' for kind in kinds)
+            raise InputError("entries", f"must be {names}", entries, f"Fit with entries={names}.")
         data, _ = self._data(X, reset=False)
         return self.result_.rows_given(data, counts)
 
@@ -251,9 +267,22 @@ class RestrictedIBP(Features):
             likelihood,
             mass,
             fixed("concentration", self.concentration),
-            self.weight_prior,
+            self._weights(likelihood.entry_law.weight_prior),
         )
         return model, auto and self.method != "augmented"
+
+    def _weights(self, only: str | None) -> str:
+        """Return the name of the weight prior; `only` that of entries that count."""
+        if only is None or self.weight_prior == only:
+            return self.weight_prior
+        if self.weight_prior != "weak-limit":
+            raise InputError(
+                "weight_prior",
+                f'must be left alone with entries="{self.entries}"',
+                self.weight_prior,
+                "Leave it out.",
+            )
+        return only
 
     def _describe(self) -> None:
         super()._describe()

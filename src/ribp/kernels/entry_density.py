@@ -175,3 +175,25 @@ def _log_convolved(total, rate, growth, others):
             high += math.log1p(math.exp(low - high))
         out = high
     return out
+
+
+@jit
+def entry_weights(theta, growth):
+    """Return log rates, log hazards and the log-odds of not being zero of all features."""
+    out = np.empty((3, theta.shape[0]))
+    for i in range(theta.shape[0]):
+        out[0, i] = log_rate(theta[i], growth)
+        out[1, i] = log_hazard(theta[i], growth)
+        out[2, i] = log_nonzero(theta[i], growth)
+    return out
+
+
+@jit
+def summed_log_factors(rows, growth):
+    """Return the sum over all entries of what a(v) has beside rate^v (`log_factor`)."""
+    total = 0.0
+    for n in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            if rows[n, i] > 1.0:
+                total += log_factor(rows[n, i], growth)
+    return total

@@ -34,8 +34,8 @@ from ribp.kernels.jit import jit
 
 _Vector = NDArray[np.float64]
 
-_FAR = 300.0  # a feature this far from the k-th in log-odds is on or off up to exp(-250)
-_ROUGHLY = 1e-2  # the law does not depend on the tilt: 0.3 standard deviations is close enough
+FAR = 300.0  # a feature this far from the k-th in log-odds is on or off up to exp(-250)
+ROUGHLY = 1e-2  # the law does not depend on the tilt: 0.3 standard deviations is close enough
 
 
 def solve_tilt(theta: _Vector, k: int, tolerance: float) -> tuple[float, _Vector, _Vector]:
@@ -44,9 +44,9 @@ def solve_tilt(theta: _Vector, k: int, tolerance: float) -> tuple[float, _Vector
     The sum is met within `tolerance` times the least of the expected numbers of ones and of zeros
     and thirty standard deviations of the count.
     """
-    centre = _centre(theta, k)
+    centre = centre_of(theta, k)
     p, q = np.empty_like(theta), np.empty_like(theta)
-    return _solve_tilt(theta, k, tolerance, centre, p, q) - centre, p, q
+    return solve_tilt_into(theta, k, tolerance, centre, p, q) - centre, p, q
 
 
 def inclusion_at(theta: _Vector, k: int) -> _Vector:
@@ -55,16 +55,17 @@ def inclusion_at(theta: _Vector, k: int) -> _Vector:
     Equals ``weighted_inclusion(theta, unit mass at k, ...)`` of `kernels.elementary_symmetric`.
     """
     out = np.zeros_like(theta)
-    _inclusion_at(theta, k, _centre(theta, k), out)
+    _inclusion_at(theta, k, centre_of(theta, k), out)
     return out
 
 
-def _centre(theta: _Vector, k: int) -> float:
+@jit
+def centre_of(theta, k):
     """Return a value that the k-th largest log-odds is near, or exactly that one if it must be."""
     low, high = _extent(theta)
-    if high - low <= 2 * _FAR:
-        return float(0.5 * (low + high))
-    return float(np.partition(theta, theta.size - k)[theta.size - k])
+    if high - low <= 2 * FAR:
+        return 0.5 * (low + high)
+    return np.partition(theta, theta.size - k)[theta.size - k]
 
 
 @jit
@@ -98,7 +99,7 @@ def _sums(p, q):
 
 
 @jit
-def _solve_tilt(theta, k, tolerance, centre, p, q):
+def solve_tilt_into(theta, k, tolerance, centre, p, q):
     """Fill p and q; return beta + centre.
 
     Newton steps on logit(sum(p)/I), which is linear in beta for equal log-odds, inside a bracket.
@@ -108,8 +109,8 @@ def _solve_tilt(theta, k, tolerance, centre, p, q):
     n = theta.shape[0]
     odds = np.empty(n)
     for i in range(n):
-        odds[i] = math.exp(min(max(theta[i] - centre, -_FAR), _FAR))
-    low, high = -(_FAR + 50.0), _FAR + 50.0  # wide enough for any n, and nothing overflows
+        odds[i] = math.exp(min(max(theta[i] - centre, -FAR), FAR))
+    low, high = -(FAR + 50.0), FAR + 50.0  # wide enough for any n, and nothing overflows
     goal = math.log(k / (n - k))
     beta = goal
     for _ in range(100):
@@ -168,7 +169,7 @@ def fourier_nodes(p, q, slack):
 def _inclusion_at(theta, k, centre, out):
     n = theta.shape[0]
     p, q = np.empty(n), np.empty(n)
-    _solve_tilt(theta, k, _ROUGHLY, centre, p, q)
+    solve_tilt_into(theta, k, ROUGHLY, centre, p, q)
     nodes, m = fourier_nodes(p, q, 0.0)
     total = 0.0
     for node in range(nodes.shape[1]):
@@ -201,7 +202,7 @@ def weighted_pairs(theta: _Vector, weights: _Vector) -> _Vector:
         k = todo[0]
         if k == n:
             return out + weights[n]
-        _, p, q = solve_tilt(theta, k, _ROUGHLY)
+        _, p, q = solve_tilt(theta, k, ROUGHLY)
         slack = 4.0 * math.sqrt((p * q).sum())
         (cos, sin, real, imag, weight), m = fourier_nodes(p, q, slack)
         phi = weight * (real + 1j * imag)

@@ -245,6 +245,25 @@ def _replace(
 
 
 @jit
+def summed_values(weights, slope, bend, growth, out):
+    """Fill the log of sum_{v>0} a_i(v) exp(s_i v - t_i v^2/2), `weights` of `entry_weights`."""
+    for i in range(out.shape[0]):
+        out[i] = log_total(weights[0, i] + slope[i], bend[i], growth, weights[2, i])
+
+
+@jit
+def draw_values(seed, weights, slope, bend, growth, rows):
+    """Give each entry of rows that is not zero a value v with weight a_i(v) exp(s v - t v^2/2)."""
+    place = np.empty(3, np.int64)
+    for n in range(rows.shape[0]):
+        begin_row(place, 0, n)
+        for i in range(rows.shape[1]):
+            if rows[n, i] > 0.0:
+                gain = weights[0, i] + slope[i]
+                rows[n, i] = draw_value(seed, place, gain, bend[i], growth, weights[1, i])
+
+
+@jit
 def sweep(
     seed, number, first, products, observed, rows, loadings, common, diagonal,
     log_rates, log_hazards, log_odds, growth, tables, steps, law_of_row, moves,

@@ -32,14 +32,14 @@ import math
 
 import numpy as np
 
-from ribp.kernels.choose import pick
+from ribp.kernels.choose import FAR, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import take_out_one
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, make_row, own_squares
 from ribp.kernels.sweep_nonzeros import fill_gain
 from ribp.kernels.variates import begin_row, next_pair, next_uniform
 
-BIRTHS = 4  # births or deaths that are tried in a sweep
+BIRTHS = 2  # births or deaths that are tried in a sweep
 
 
 @jit
@@ -85,10 +85,13 @@ def unit_log_weights(i, z, squares, ahead, gram, growth, out):
 @jit
 def log_sum(log_weights):
     """Return log sum exp of weights that are not all zero: ``logsumexp(log_weights)``."""
-    top = log_weights.max()
+    top = -math.inf
+    for j in range(log_weights.shape[0]):
+        top = max(top, log_weights[j])
     total = 0.0
     for j in range(log_weights.shape[0]):
-        total += math.exp(log_weights[j] - top)
+        if log_weights[j] >= top - FAR:
+            total += math.exp(log_weights[j] - top)
     return top + math.log(total)
 
 

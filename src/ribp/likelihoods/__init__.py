@@ -6,6 +6,10 @@ from ribp import checks
 from ribp.errors import InputError
 from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.gaussian_multiplicities import (
+    NegativeBinomialMultiplicities,
+    PoissonMultiplicities,
+)
 from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.gaussian_strengths import GaussianStrengths
 from ribp.likelihoods.likelihood import Likelihood
@@ -23,8 +27,10 @@ __all__ = [
     "GaussianStrengths",
     "Likelihood",
     "LinearGaussian",
+    "NegativeBinomialMultiplicities",
     "NoisyOr",
     "PoissonCounts",
+    "PoissonMultiplicities",
     "PoissonParameters",
     "names_of",
     "register",
@@ -44,7 +50,11 @@ LIKELIHOODS: Registry[type[Likelihood[Any]]] = Registry(
 )
 register = LIKELIHOODS.register
 
-SIZED: dict[tuple[str, str], type[Likelihood[Any]]] = {("gaussian", "strengths"): GaussianStrengths}
+SIZED: dict[tuple[str, str], type[Likelihood[Any]]] = {
+    ("gaussian", "strengths"): GaussianStrengths,
+    ("gaussian", "poisson"): PoissonMultiplicities,
+    ("gaussian", "negative_binomial"): NegativeBinomialMultiplicities,
+}
 """Likelihoods of entries with a size, by the name of the likelihood and the kind of entries."""
 ENTRIES = ("binary", *dict.fromkeys(entries for _, entries in SIZED))
 

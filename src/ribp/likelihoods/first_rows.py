@@ -7,6 +7,9 @@ With G = A A'/s^2 and b = (x - offset) A'/s^2 the gain of feature i given those 
 A row takes the largest gain again and again; of the rows on its way it keeps the one for which the
 sum of gains plus the table of its law at their number is highest. Missing entries count as if they
 were what every row has. Other data are taken as Gaussian ones (`Likelihood.working`).
+
+If entries count and their sum is restricted, a row takes units in the same way, as many of one
+feature as gain most; where non-zeros are restricted it begins with ones.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ def first_rows(
     parameters: Any,
     prior: RowPrior,
     law_of_row: IntArray,
-) -> Rows:
+) -> Any:
     """Return rows for a block of data; every row obeys its law."""
     features, offset = parameters.features, parameters.background
     data, variance = likelihood.working(data, parameters)
@@ -38,8 +41,28 @@ def first_rows(
     around = data.values - offset
     if not data.complete:
         around = np.where(data.observed, around, 0.0)
-    gain = around @ weighted.T + (prior.log_odds - 0.5 * np.diag(gram))
+    law = likelihood.entry_law
+    log_odds = law.log_weights(prior.log_odds)
+    gain = around @ weighted.T + (log_odds - 0.5 * np.diag(gram))
+    if law.by_sum:
+        return _greedy_units(gain, gram, prior.tables[law_of_row])
     return _greedy(gain, gram, prior.tables[law_of_row])
+
+
+def _greedy_units(gain: FloatArray, gram: FloatArray, tables: FloatArray) -> Any:
+    """Return the best rows of units on the way of each; `tables` holds the law of each row."""
+    everyone = np.arange(len(gain))
+    rows = np.zeros(gain.shape)
+    total, best, found = np.zeros(len(gain)), tables[:, 0].copy(), rows.copy()
+    for step in range(1, tables.shape[1]):
+        chosen = gain.argmax(axis=1)
+        total += gain[everyone, chosen]
+        rows[everyone, chosen] += 1.0
+        gain -= gram[chosen]
+        better = total + tables[:, step] > best
+        best = np.where(better, total + tables[:, step], best)
+        found[better] = rows[better]
+    return found
 
 
 def _greedy(gain: FloatArray, gram: FloatArray, tables: FloatArray) -> Rows:

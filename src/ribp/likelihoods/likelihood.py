@@ -23,6 +23,7 @@ from scipy.special import ndtri
 
 from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray, IntArray
+from ribp.entries import BINARY, EntryLaw
 from ribp.errors import InputError
 from ribp.likelihoods import any_rows
 from ribp.likelihoods.data import BoolArray, Data, Parameters, Rows, shown
@@ -50,6 +51,8 @@ class Asked(NamedTuple):
     noise_scale: float | None = None
     feature_scale: float | None = None
     strength_law: str = "around-one"
+    restrict: str = "nonzeros"
+    failures: float = 1.0
 
 
 class RowKernels(NamedTuple):
@@ -85,6 +88,8 @@ class Likelihood(ABC, Generic[P]):
     """Parameters beside features and background that a result stores, and their dimensions."""
     entries: ClassVar[str] = "binary"
     """What a row has: 0 and 1, or entries with a size (rows are then doubles)."""
+    entry_law: EntryLaw = BINARY
+    """The law of rows given weights, and what count laws restrict."""
     integrates_features: ClassVar[bool] = False
     """Whether it is linear and Gaussian, so that features can be integrated out."""
     empty_rows_are_zero: ClassVar[bool] = False

@@ -237,15 +237,24 @@ class Laws(NamedTuple):
     """About the mean and the precision of an entry of Z: any would do for whole rows."""
 
     @classmethod
-    def of(cls, prior: RowPrior, flips: bool = True, relocations: bool = True) -> Laws:
-        """Return them for a prior, with some of the moves."""
+    def of(
+        cls,
+        prior: RowPrior,
+        flips: bool = True,
+        relocations: bool = True,
+        normalisers: FloatArray | None = None,
+    ) -> Laws:
+        """Return them for a prior, with some of the moves.
+
+        `normalisers` are the logarithms that tables have been reduced by, if they are not log e_k.
+        """
         theta, tables, whole, sizes = prior
         below, above = tables[:, :-1], tables[:, 1:]
         steps = np.full(below.shape, -np.inf)
         np.subtract(above, below, out=steps, where=above > -np.inf)
         neighbours = ((above > -np.inf) & (below > -np.inf)).any(axis=1)
         moves = [neighbours & flips, np.full(len(tables), relocations), whole]
-        probs = np.exp(tables + log_esp(theta))
+        probs = np.exp(tables + (log_esp(theta) if normalisers is None else normalisers))
         counts = probs @ np.arange(tables.shape[1]) / probs.sum(axis=1)
         usual = float(counts @ sizes) / max(int(sizes.sum()) * theta.size, 1)
         mean = min(max(usual, 0.01), 0.99)

@@ -18,7 +18,7 @@ import numpy as np
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.likelihood import Ask, LogTerms, asked_in_memory
 from ribp.likelihoods.row_sweeps import needs_whole_rows
-from ribp.mcmc import hyper, rows_collapsed, weight_moves
+from ribp.mcmc import entry_weights, hyper, rows_collapsed, weight_moves
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
 from ribp.model import Model, State, SweepInfo, Tally
 
@@ -71,10 +71,8 @@ def finish(
     ask
         Asks all rows, for `Likelihood.log_terms` at new parameters where sums do not tell them.
     """
-    likelihood, prior = model.likelihood, model.weight_prior(state.mass, state.concentration)
-    histogram = tally.histograms.sum(axis=0)
-    log_odds, _ = weight_moves.update(rng, state.log_odds, tally.sizes, histogram, prior)
-    fresh_weights = hyper.update(rng, model, state, log_odds, tally.sizes, histogram)
+    likelihood = model.likelihood
+    fresh_weights = _draw_weights(rng, state, model, tally)
     laws = model.draw_counts(rng, tally)
     given = sums()
     parameters = likelihood.draw(rng, state.parameters, given)
@@ -83,3 +81,15 @@ def finish(
     if not likelihood.summable:
         weight = float(ask(LogTerms(likelihood, parameters))) + weight
     return fresh, SweepInfo(model.log_prior(fresh, tally) + weight, tally)
+
+
+def _draw_weights(
+    rng: np.random.Generator, state: State, model: Model, tally: Tally
+) -> hyper.Hyper:
+    """Draw weights, mass and concentration given the rows."""
+    histogram = tally.histograms.sum(axis=0)
+    if model.entry_law.counts:
+        return entry_weights.update(rng, model, state, tally.units, histogram)
+    prior = model.weight_prior(state.mass, state.concentration)
+    log_odds, _ = weight_moves.update(rng, state.log_odds, tally.sizes, histogram, prior)
+    return hyper.update(rng, model, state, log_odds, tally.sizes, histogram)

@@ -99,7 +99,8 @@ class Sweep(Order):
                 ):
                     tree.add(0, group.first // BLOCK + number, sums)
             write_rows(group, rows)
-            tally = Tally.of(rows, law_of_row, len(prior.tables))
+            law, (n_laws, n_counts) = self.likelihood.entry_law, prior.tables.shape
+            tally = Tally.of(rows, law_of_row, n_laws, law, n_counts - 1)
             return [
                 (level, index, Swept(tally if at == 0 else tally.zero(), sums))
                 for at, (level, index, sums) in enumerate(tree.nodes)

@@ -34,6 +34,7 @@ def counts(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     axes = panels(figure, len(groups), 2, width, 2.3, sharex=True, sharey=True)
     for ax, group in zip(axes, groups, strict=True):
         _draw(ax, group, first, last)
+    axes[0].set_ylim(bottom=0.0)  # of all panels, once the highest bar is known
     for ax in axes[:: 2 if len(axes) > 1 else 1]:
         ax.set_ylabel("share of rows")
     axes[0].figure.supxlabel("features of a row")
@@ -54,7 +55,6 @@ def _draw(ax: Axes, group: CountShares, first: int, last: int) -> None:
     rows = "1 row" if group.n_rows == 1 else f"{group.n_rows} rows"
     ax.set_title(f"{_law(group.law)}: {rows}" if group.law else rows)
     ax.set_xlim(first - 0.7, last + 0.7)
-    ax.set_ylim(bottom=0.0)
     whole_numbers(ax, "x")
 
 

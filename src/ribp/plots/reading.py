@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, gammaln
+from scipy.special import gammaln
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
@@ -62,7 +62,8 @@ def component(result: Result, place: int) -> Spread:
 
 def weight(result: Result, place: int) -> Spread:
     """Return mean and spread of the weight of a feature, a probability."""
-    return spread(expit(values_of(result.tree, result.alignment, "log_odds", place)))
+    theta = values_of(result.tree, result.alignment, "log_odds", place)
+    return spread(result.model.likelihood.entry_law.probabilities(theta))
 
 
 # Rows

@@ -16,6 +16,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
+from ribp.entries import EntryLaw
 from ribp.likelihoods import Likelihood
 from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.align import Alignment
@@ -33,14 +34,14 @@ class Draws(NamedTuple):
     log_odds: FloatArray
     """theta, shape (draws, features); -inf for a feature that does not exist (in a buffet)."""
     count_log_probs: FloatArray
-    """log f of each count law, shape (draws, laws, features + 1); no laws for a buffet."""
+    """log f of each count law, shape (draws, laws, counts); no laws for a buffet."""
     rows: NDArray[np.uint8]
     """Z packed eight to a byte, shape (draws, rows, bytes)."""
     chain: IntArray
     """The chain each draw came from."""
     draw: IntArray
     """The number of each draw in its chain."""
-    sizes: NDArray[np.float32] | None = None
+    sizes: NDArray[Any] | None = None
     """Of entries, packed, shape (draws, rows, most ones); None if they are binary."""
 
     def unpacked(self, at: int) -> Rows:
@@ -147,19 +148,20 @@ def aligned_draws(
     packed = np.empty((chain.size, at.size, stored.rows.shape[3]), np.uint8)
     stored_sizes, sizes = array(tree, "features", "sizes"), None
     if stored_sizes.size:
-        sizes = np.zeros((chain.size, at.size, stored_sizes.shape[3]), np.float32)
+        sizes = np.zeros((chain.size, at.size, stored_sizes.shape[3]), stored_sizes.dtype)
     for place, (c, d) in enumerate(zip(chain.tolist(), at_draw.tolist(), strict=True)):
         for part in _parts(at.size):
             z = unpack_rows(stored.rows[c, d, at[part]], stored.shape[3])
             packed[place, part] = pack_rows(z[:, order[place]])
             if sizes is not None:
-                own = pack_sizes(unpack_sizes(z, stored_sizes[c, d, at[part]])[:, order[place]])
+                own = unpack_sizes(z, stored_sizes[c, d, at[part]])[:, order[place]]
+                own = pack_sizes(own, sizes.dtype)
                 sizes[place, part, : own.shape[1]] = own
     draw = stored.numbers[at_draw]
     return Draws(
         _parameters(tree, likelihood, np.nan_to_num(features), chain, at_draw, draw),
         np.where(np.isnan(log_odds), -np.inf, log_odds),
-        _count_log_probs(tree, counts, chain, draw, stored.shape[3]),
+        _count_log_probs(tree, counts, chain, draw, stored.shape[3], likelihood.entry_law),
         packed,
         chain,
         draw,
@@ -202,11 +204,16 @@ def _at(tree: xr.DataTree, name: str, chain: IntArray, draw: IntArray) -> FloatA
 
 
 def _count_log_probs(
-    tree: xr.DataTree, counts: RowCounts | None, chain: IntArray, draw: IntArray, features: int
+    tree: xr.DataTree,
+    counts: RowCounts | None,
+    chain: IntArray,
+    draw: IntArray,
+    features: int,
+    entries: EntryLaw,
 ) -> FloatArray:
     if "count_log_probs" in tree.children["posterior"].dataset:
         return _at(tree, "count_log_probs", chain, draw)
     if counts is None:
         return np.empty((chain.size, 0, features + 1))
-    known = mean_log_probs(counts, features)
+    known = mean_log_probs(counts, entries.most(counts.laws, features))
     return np.broadcast_to(known, (chain.size, *known.shape))

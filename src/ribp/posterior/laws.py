@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import CountLaw, Learned, RowCounts, as_row_counts, fill, mixture
 from ribp.counts.tables import mean_log_probs
+from ribp.entries import BINARY, EntryLaw
 from ribp.errors import FitWarning, InputError
 from ribp.posterior.draws import Draws
 
@@ -25,9 +26,13 @@ Counts = CountLaw | RowCounts | str | ArrayLike | None
 
 
 def laws_of_rows(
-    fitted: RowCounts | None, draws: Draws, counts: Counts, n_rows: int
+    fitted: RowCounts | None,
+    draws: Draws,
+    counts: Counts,
+    n_rows: int,
+    entries: EntryLaw = BINARY,
 ) -> tuple[FloatArray, IntArray]:
-    """Return log f of laws, shape (draws, laws, features + 1), and which of them each row has.
+    """Return log f of laws, shape (draws, laws, counts), and which of them each row has.
 
     Parameters
     ----------
@@ -39,6 +44,8 @@ def laws_of_rows(
         The count laws of the rows, or None.
     n_rows
         How many rows there are.
+    entries
+        The law of entries.
     """
     same = np.zeros(n_rows, np.int64)
     if fitted is None:
@@ -52,8 +59,8 @@ def laws_of_rows(
     if not isinstance(counts, CountLaw | RowCounts | str):
         counts = fill(counts, law_of_missing(fitted))
     asked = as_row_counts(counts, n_rows)
-    tables = [_table(law, fitted, draws) for law in asked.laws]
-    return np.stack(tables, axis=1) if tables else draws.count_log_probs[:, :0], asked.law_of_row
+    tables = [_table(law, fitted, draws, entries) for law in asked.laws]
+    return _stacked(tables) if tables else draws.count_log_probs[:, :0], asked.law_of_row
 
 
 def law_of_missing(fitted: RowCounts) -> CountLaw:
@@ -80,11 +87,20 @@ def _average(fitted: RowCounts, draws: Draws) -> FloatArray:
     return np.asarray(weighted)
 
 
-def _table(law: CountLaw, fitted: RowCounts, draws: Draws) -> FloatArray:
-    """Return log f of one law, shape (draws, features + 1)."""
+def _stacked(tables: list[FloatArray]) -> FloatArray:
+    """Return tables of laws together; -inf beyond the end of each."""
+    most = max(one.shape[1] for one in tables)
+    out = np.full((len(tables[0]), len(tables), most), -np.inf)
+    for at, one in enumerate(tables):
+        out[:, at, : one.shape[1]] = one
+    return out
+
+
+def _table(law: CountLaw, fitted: RowCounts, draws: Draws, entries: EntryLaw) -> FloatArray:
+    """Return log f of one law, shape (draws, counts)."""
     if law in fitted.laws:
         return np.asarray(draws.count_log_probs[:, fitted.laws.index(law)])
-    size = draws.log_odds.shape[1]
+    size = entries.most((law,), draws.log_odds.shape[1])
     if not np.isfinite(law.log_probs(size)).any():
         raise InputError(
             "counts",

@@ -27,11 +27,11 @@ import numpy as np
 
 from ribp.blocks import in_order, shares
 from ribp.checks import FloatArray, IntArray
+from ribp.entries import BINARY, EntryLaw
 from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
-from ribp.symmetric import log_esp
 
 
 class NewRows(NamedTuple):
@@ -81,7 +81,9 @@ class RowWeigher:
         laws = np.broadcast_to(laws, (len(draws.parameters), *laws.shape[-2:]))
         each, given = np.arange(laws.shape[1]), []
         for s, table in enumerate(laws):
-            exists, parameters, prior, _ = existing_features(draws, s, table, each)
+            exists, parameters, prior, _ = existing_features(
+                draws, s, table, each, likelihood.entry_law
+            )
             given.append(_GivenDraw(exists, likelihood.standardised(parameters), prior))
         return cls(likelihood, given, options)
 
@@ -160,7 +162,7 @@ def in_blocks(work: Any, data: Data, law_of_row: IntArray, n_jobs: int) -> Itera
 
 
 def existing_features(
-    draws: Draws, s: int, laws: FloatArray, law_of_row: IntArray
+    draws: Draws, s: int, laws: FloatArray, law_of_row: IntArray, law: EntryLaw
 ) -> tuple[BoolArray, Any, RowPrior, IntArray]:
     """Return which features exist in draw s, its parameters and row prior with only these.
 
@@ -169,24 +171,26 @@ def existing_features(
     draws, s
         All draws, and which one.
     laws
-        log f of each count law, shape (laws, features + 1); entries are independent without any.
+        log f of each count law, shape (laws, counts); entries are independent without any.
     law_of_row
         The law of each row, which is also returned: that of the prior.
+    law
+        Of entries.
     """
     exists, parameters = np.isfinite(draws.log_odds[s]), draws.parameters[s]
     parameters = parameters._replace(features=np.ascontiguousarray(parameters.features[exists]))
-    return exists, parameters, *row_prior(draws.log_odds[s][exists], laws, law_of_row)
+    return exists, parameters, *row_prior(draws.log_odds[s][exists], laws, law_of_row, law)
 
 
 def row_prior(
-    log_odds: FloatArray, laws: FloatArray, law_of_row: IntArray
+    log_odds: FloatArray, laws: FloatArray, law_of_row: IntArray, law: EntryLaw = BINARY
 ) -> tuple[RowPrior, IntArray]:
     """Return the prior of rows given weights and log f of each law, and the law of each.
 
     Entries are independent if there is no law.
     """
     if len(laws):
-        tables = laws[:, : log_odds.size + 1] - log_esp(log_odds)
+        tables = law.tables(laws, log_odds)
     else:
         tables = np.full((1, log_odds.size + 1), -np.logaddexp(0.0, log_odds).sum())
         law_of_row = np.zeros_like(law_of_row)

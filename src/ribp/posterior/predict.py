@@ -20,11 +20,11 @@ from scipy.special import expit
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
+from ribp.entries import EntryLaw
 from ribp.errors import InputError
 from ribp.likelihoods import Data, Likelihood
 from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
-from ribp.restricted_bernoulli import sample_sets
 
 
 def decode(probs: ArrayLike, log_probs: FloatArray, law_of_row: IntArray) -> Rows:
@@ -50,6 +50,44 @@ def decode(probs: ArrayLike, log_probs: FloatArray, law_of_row: IntArray) -> Row
     rows = np.zeros(p.shape, np.int8)
     np.put_along_axis(rows, order, np.arange(p.shape[1]) < counts[:, None], axis=1)
     return rows
+
+
+def decode_counts(
+    means: ArrayLike, log_probs: FloatArray, law_of_row: IntArray, *, by_sum: bool
+) -> IntArray:
+    """Return rows of counts that obey their count laws and have the least expected squared error.
+
+    With m = E[z] that is sum (y_i - m_i)^2 but for a constant. Where the sum is restricted unit
+    v + 1 of feature i gains 2 (m_i - v) - 1, less than unit v: the J best units are the best row of
+    sum J. Where the non-zeros are, feature i has the value v next to m_i, at least 1, and gains
+    v (2 m_i - v). For binary rows both are `decode`.
+
+    Parameters
+    ----------
+    means
+        E[z], shape (rows, features).
+    log_probs
+        log f of each count law, shape (laws, counts); only where it is finite matters.
+    law_of_row
+        The law of each row.
+    by_sum
+        Whether count laws are about sums, or numbers of non-zeros.
+    """
+    m = np.asarray(means, dtype=np.float64)
+    if by_sum:
+        units = np.arange(log_probs.shape[1] - 1)
+        gains = (2.0 * (m[:, :, None] - units) - 1.0).reshape(len(m), -1)
+        values = np.ones(gains.shape, np.int64)
+    else:
+        values = np.maximum(np.rint(m), 1.0).astype(np.int64)
+        gains = values * (2.0 * m - values)
+    order = np.argsort(-gains, axis=1, kind="stable")[:, : log_probs.shape[1] - 1]
+    totals = np.zeros((len(m), log_probs.shape[1]))
+    np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1, out=totals[:, 1:])
+    counts = np.where(np.isfinite(log_probs)[law_of_row], totals, -np.inf).argmax(axis=1)
+    taken = np.zeros(gains.shape, np.int64)
+    np.put_along_axis(taken, order, np.arange(order.shape[1]) < counts[:, None], axis=1)
+    return np.asarray((taken * values).reshape(*m.shape, -1).sum(axis=2))
 
 
 def posterior_predictive(
@@ -89,18 +127,20 @@ def new_rows(
         raise InputError(
             "law_of_row", f"must be below {n_laws}", laws.max(), "Name a law of the fit."
         )
-    rows = np.zeros((laws.size, features), np.int8)
+    rows = np.zeros((laws.size, features), np.float64 if likelihood.entry_law.counts else np.int8)
     data = np.empty((laws.size, likelihood.n_dims(draws.parameters[0])))
     source = rng.integers(len(draws.rows), size=laws.size)
     for s in np.unique(source).tolist():
         at = np.flatnonzero(source == s)
-        rows[at] = _fresh(rng, draws, s, laws[at])
+        rows[at] = _fresh(rng, draws, s, laws[at], likelihood.entry_law)
         sized = likelihood.draw_sizes(rng, rows[at], draws.parameters[s])
         data[at] = likelihood.draw_data(rng, sized, draws.parameters[s])
     return rows, data
 
 
-def _fresh(rng: np.random.Generator, draws: Draws, s: int, laws: IntArray) -> Rows:
+def _fresh(
+    rng: np.random.Generator, draws: Draws, s: int, laws: IntArray, entries: EntryLaw
+) -> Rows:
     """Draw rows given the weights and count laws of one draw."""
     log_odds, tables = draws.log_odds[s], draws.count_log_probs[s]
     if len(tables) == 0:
@@ -109,8 +149,7 @@ def _fresh(rng: np.random.Generator, draws: Draws, s: int, laws: IntArray) -> Ro
     cumulative = np.cumsum(np.exp(tables), axis=1)
     uniform = rng.random(laws.size) * cumulative[laws, -1]
     counts = (cumulative[laws] <= uniform[:, None]).sum(axis=1)
-    rows = np.zeros((laws.size, log_odds.size), np.int8)
-    rows[np.repeat(np.arange(laws.size), counts), sample_sets(rng, log_odds, counts)] = 1
+    rows: Rows = entries.draw_rows(rng, log_odds, counts)
     return rows
 
 

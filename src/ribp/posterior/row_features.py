@@ -27,7 +27,7 @@ class RowFeatures:
     features: IntArray
     """Which features, in the order of the draws."""
     decoded: bool
-    """Whether rows are 0 and 1, instead of probabilities."""
+    """Whether rows are 0 and 1, or counts, instead of probabilities."""
     possible: FloatArray | None = None
     """log f of each law, of which only matters where it is finite; None without laws."""
 
@@ -41,7 +41,8 @@ class RowFeatures:
         """
         if not decoded or tables.shape[1] == 0:  # a buffet
             return cls(weigh, features, decoded)
-        possible = tables[0][:, : features.size + 1]
+        by_sum = weigh.likelihood.entry_law.by_sum
+        possible = tables[0] if by_sum else tables[0][:, : features.size + 1]
         if not np.isfinite(possible).any(axis=1).all():
             raise InputError(
                 "counts",
@@ -54,13 +55,19 @@ class RowFeatures:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of what is returned."""
-        return np.dtype(np.int8 if self.decoded else np.float64)
+        whole = np.int64 if self.weigh.likelihood.entry_law.counts else np.int8
+        return np.dtype(whole if self.decoded else np.float64)
 
     def __call__(self, data: Data, law_of_row: IntArray) -> NDArray[Any]:
         """Return the features of some rows, shape (rows, features)."""
-        probs = self.weigh(data, law_of_row).probs[:, self.features]
+        rows, entries = self.weigh(data, law_of_row), self.weigh.likelihood.entry_law
+        probs = rows.probs[:, self.features]
         if not self.decoded:
             return probs
         if self.possible is None:
             return np.asarray(probs > 0.5, dtype=np.int8)
+        if entries.counts:
+            return predict.decode_counts(
+                rows.sizes[:, self.features], self.possible, law_of_row, by_sum=entries.by_sum
+            )
         return predict.decode(probs, self.possible, law_of_row)

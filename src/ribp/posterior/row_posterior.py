@@ -4,8 +4,8 @@ Given features, background, noise, log-odds theta and the count law of a row, it
 
     p(x, z) = exp(table[|z|] + theta.z) p(x | z),        p(x | z) over observed entries only.
 
-- Laws that allow few z (sum over possible k of C(I, k)): every one is visited, and the answer is
-  exact (`ribp.kernels.enumerate_rows`).
+- Laws that allow few z (sum over possible k of C(I, k); `EntryLaw.possible_rows`): every one is
+  visited, and the answer is exact (`ribp.kernels.enumerate_rows`).
 - Other laws: annealed importance sampling (`ribp.kernels.anneal_rows`). p(x) is unbiased, and the
   standard error of its logarithm comes with it.
 
@@ -18,7 +18,6 @@ The errors of different rows are independent.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,11 +43,11 @@ class RowPosterior(NamedTuple):
     standard_error: FloatArray
     """Of the log density, shape (rows,); 0 where it is exact."""
     probs: FloatArray
-    """P(z_ni = 1 | x_n), shape (rows, features)."""
+    """P(z_ni > 0 | x_n), shape (rows, features)."""
     sample: Rows
     """A draw of each z_n given x_n, shape (rows, features)."""
     sizes: FloatArray
-    """E[z_ni s_ni | x_n] if entries have sizes, `probs` if they are binary; (rows, features)."""
+    """E[z_ni s_ni | x_n] if entries have sizes or count, otherwise `probs`; (rows, features)."""
 
 
 def row_posterior(
@@ -85,13 +84,14 @@ def row_posterior(
     n_steps = checks.integer("n_steps", n_steps, least=1)
     rows = likelihood.row_kernels(data, parameters)
     seeds = _row_seeds(seed, data.values, rows.observed)
-    out = _empty(len(data.values), prior.log_odds.size)
+    entries, size = likelihood.entry_law, prior.log_odds.size
+    out = _empty(len(data.values), size, entries.counts)
     for law in np.unique(law_of_row):
         at = np.flatnonzero(law_of_row == law)
         table = np.ascontiguousarray(prior.tables[law])
         arguments = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
-        part = _empty(at.size, prior.log_odds.size)
-        if _possible_rows(table) <= max_enumerated:
+        part = _empty(at.size, size, entries.counts)
+        if entries.possible_rows(table, size) <= max_enumerated:
             more = (part.standard_error, part.sizes) if rows.sized else ()
             rows.enumerate(seeds[at], *arguments, part.log_density, part.probs, part.sample, *more)
         else:
@@ -114,14 +114,8 @@ def _row_seeds(seed: np.uint64, values: FloatArray, observed: BoolArray) -> NDAr
     return keys
 
 
-def _possible_rows(table: FloatArray) -> int:
-    """Return how many z a law allows."""
-    features = table.size - 1
-    return sum(math.comb(features, int(k)) for k in np.flatnonzero(table > -np.inf))
-
-
-def _empty(rows: int, features: int) -> RowPosterior:
-    """Return an answer to be filled, exact so far."""
-    sample = np.zeros((rows, features), np.int8)
+def _empty(rows: int, features: int, counts: bool) -> RowPosterior:
+    """Return an answer to be filled, exact so far; z are doubles if entries count."""
+    sample: Any = np.zeros((rows, features), np.float64 if counts else np.int8)
     probs, sizes = np.zeros((rows, features)), np.zeros((rows, features))
     return RowPosterior(np.zeros(rows), np.zeros(rows), probs, sample, sizes)

@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from ribp.checks import FloatArray, IntArray
+from ribp.entries import BINARY, EntryLaw
 from ribp.errors import InputError, Notice
 from ribp.likelihoods.data import Rows
 from ribp.recording import unpack_rows
@@ -41,6 +42,8 @@ class StoredDraws(NamedTuple):
     """So many features, the first ones, are known and keep their places."""
     units: FloatArray | float = 1.0
     """Spreads of the columns, shape (dims,): what components are measured by."""
+    entry_law: EntryLaw = BINARY
+    """The law of rows given weights."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -83,7 +86,16 @@ def stored_draws(tree: xr.DataTree) -> StoredDraws:
         array(tree, "features", "active").astype(np.bool_),
         len(likelihood.get("known", ())),
         1.0 if columns is None else np.array(columns["spread"]),
+        _entry_law(likelihood),
     )
+
+
+def _entry_law(likelihood: dict[str, Any]) -> EntryLaw:
+    """Return the law of entries that settings of a likelihood tell."""
+    entries = likelihood.get("entries", "binary")
+    if entries in ("binary", "strengths"):
+        return BINARY
+    return EntryLaw(entries, likelihood["restrict"], likelihood.get("failures", 1.0))
 
 
 def array(tree: xr.DataTree, group: str, name: str) -> NDArray[Any]:

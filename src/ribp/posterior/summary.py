@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
@@ -260,7 +259,9 @@ def _summaries(
         for draw in range(n_draws):
             order = alignment.order[at, draw]
             used = stored.active[chain, draw, order]
-            weight[used] += expit(stored.log_odds[chain, draw, order[used]])
+            weight[used] += stored.entry_law.probabilities(
+                stored.log_odds[chain, draw, order[used]]
+            )
             component[used] += stored.components[chain, draw, order[used]]
     uses = np.maximum(np.rint(alignment.in_use.sum(axis=0) * n_draws), 1.0)
     popularity = alignment.activity.mean(axis=(0, 1))

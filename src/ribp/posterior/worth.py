@@ -103,7 +103,7 @@ def redrawn_rows(
 ) -> Rows:
     """Return rows drawn given data and draw s of everything else, shape (rows, features)."""
     exists, parameters, prior, law_of_row = existing_features(
-        draws, s, draws.count_log_probs[s], law_of_row
+        draws, s, draws.count_log_probs[s], law_of_row, likelihood.entry_law
     )
     rows = np.ascontiguousarray(draws.entries(s)[:, exists])
     drawn = np.zeros((len(rows), exists.size), rows.dtype)

@@ -1,22 +1,19 @@
 """Pieces of an HTML page. What users wrote is escaped unless it is marked as `Html`.
 
 There is one way to make `Html`: `tag`, which escapes its children and attributes. So a name that
-holds markup is shown as it is written, wherever it stands.
+holds markup is shown as it is written, wherever it stands. Characters that control a terminal, or
+the direction of the text around them, are replaced.
 """
 
 from __future__ import annotations
 
-import base64
-import io
+import re
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
-from typing import Any
-
-from matplotlib.figure import Figure
 
 _ALONE = {"img", "meta"}
-_DPI = 120
 _NAME = 40  # characters
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Html(str):
@@ -28,17 +25,21 @@ class Html(str):
 def tag(name: str, /, *children: str | None, **attributes: str) -> Html:
     """Return an element; children that are None are left out, `class_` is written `class`."""
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
         for key, value in attributes.items()
     )
     if name in _ALONE:
         return Html(f"<{name}{written}>")
     inside = "".join(
-        child if isinstance(child, Html) else escape(child)
+        child if isinstance(child, Html) else _escaped(child)
         for child in children
         if child is not None
     )
     return Html(f"<{name}{written}>{inside}</{name}>")
+
+
+def _escaped(text: str) -> str:
+    return escape(_CONTROLS.sub("\ufffd", text))
 
 
 def paragraph(*children: str | None) -> Html:
@@ -76,17 +77,6 @@ def table(
     data = {} if name is None else {"data_name": name}
     inside = tag("table", tag("thead", top), tag("tbody", *body), **data)
     return tag("div", inside, class_="wide" if name is None else "wide tall")
-
-
-def picture(axes: Any, alt: str) -> Html:
-    """Return a picture inside the page; `axes` as the functions of `ribp.plots` return them."""
-    first = axes.flat[0] if hasattr(axes, "flat") else axes
-    figure: Figure = first.figure
-    written = io.BytesIO()
-    figure.savefig(written, format="png", dpi=_DPI)
-    source = "data:image/png;base64," + base64.b64encode(written.getvalue()).decode("ascii")
-    natural = figure.get_figwidth() * 96
-    return tag("figure", tag("img", src=source, alt=alt, style=f"max-width:{natural:.0f}px"))
 
 
 def section(name: str, title: str, *children: str | None) -> Html:

@@ -8,7 +8,8 @@ from typing import Any
 from ribp import plots
 from ribp.posterior.held_out import Score, score
 from ribp.report.content import Fit
-from ribp.report.elements import Html, note, paragraph, picture, section, table, tag
+from ribp.report.elements import Html, note, paragraph, section, table, tag
+from ribp.report.pictures import picture
 
 _COLUMNS = {
     "log_density": ("log density of hidden entries", ".3f"),

@@ -22,7 +22,6 @@ from ribp.report.elements import (
     folded,
     note,
     paragraph,
-    picture,
     rounded,
     section,
     short,
@@ -31,6 +30,7 @@ from ribp.report.elements import (
 )
 from ribp.report.hidden_entries import held_out, hidden_scores
 from ribp.report.kind_rows import kind_rows
+from ribp.report.pictures import picture
 from ribp.report.row_table import law_words, rows
 from ribp.report.trust import answer, convergence, fits
 from ribp.results import Result

@@ -14,13 +14,13 @@ from ribp.report.elements import (
     folded,
     note,
     paragraph,
-    picture,
     rounded,
     section,
     short,
     table,
     tag,
 )
+from ribp.report.pictures import picture
 
 _REASONS = 3  # in the box
 _MOST_ROWS = 40  # of a table

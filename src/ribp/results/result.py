@@ -342,7 +342,9 @@ class Result:
             self.model.likelihood,
         )
         self._check_values(data)
-        tables, law_of_row = laws_of_rows(self._counts, draws, counts, len(data.values))
+        tables, law_of_row = laws_of_rows(
+            self._counts, draws, counts, len(data.values), likelihood.entry_law
+        )
         return weigh_rows(draws, likelihood, data, law_of_row, tables, n_jobs=n_cores(), **options)
 
     def decode(
@@ -353,8 +355,8 @@ class Result:
         features: ArrayLike | None = None,
         max_draws: int | None = 100,
         **options: Any,
-    ) -> Rows:
-        """Return 0/1 rows that obey their count laws, shape (rows, features).
+    ) -> NDArray[Any]:
+        """Return 0/1 rows, or counts, that obey their count laws, shape (rows, features).
 
         Only some `features` may be allowed; other arguments as in `rows_given`.
         """
@@ -381,7 +383,8 @@ class Result:
         arguments as in `rows_given`.
         """
         draws = self._draws_without_rows(max_draws)
-        tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows)
+        entries = self.model.likelihood.entry_law
+        tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows, entries)
         at = np.arange(draws.log_odds.shape[1]) if features is None else np.asarray(features)
         weigher = RowWeigher.of_draws(draws, self.model.likelihood, tables, **options)
         return RowFeatures.of(weigher, at, tables, decode), law_of_row
@@ -412,12 +415,14 @@ class Result:
         rng, draws = checks.generator("rng", rng), self.draws()
         each = 8 * self.settings["n_dims"] + draws.log_odds.shape[1] + 16
         checks.fits("n_rows", n_rows, each, memory())
-        tables, law_of_row = laws_of_rows(self._counts, draws, counts, n_rows)
+        tables, law_of_row = laws_of_rows(
+            self._counts, draws, counts, n_rows, self.model.likelihood.entry_law
+        )
         draws = draws._replace(count_log_probs=tables)
         return predict.new_rows(rng, draws, self.model.likelihood, law_of_row)
 
     def count_probs(self) -> FloatArray:
-        """Return the mean of each count law, shape (laws, features + 1)."""
+        """Return the mean of each count law, shape (laws, counts)."""
         return np.asarray(np.exp(self.draws().count_log_probs).mean(axis=0))
 
     def _check_values(self, data: Data) -> None:

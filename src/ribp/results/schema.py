@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from ribp.counts import parse
 from ribp.errors import InputError, Notice
 from ribp.posterior.judgement import Judgement
 from ribp.results import feature_names
@@ -100,7 +101,8 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
         "rows": _Variable("u", (*_SAMPLES, "row", "byte")),
     }
     if law.entries != "binary":
-        features["sizes"] = _Variable("f", (*_SAMPLES, "row", "size"))
+        kind = "u" if law.entry_law.counts else "f"
+        features["sizes"] = _Variable(kind, (*_SAMPLES, "row", "size"))
     if law.background:
         features["background"] = _Variable("f", (*_SAMPLES, column))
     warmup = {
@@ -142,7 +144,9 @@ def _wrong_sizes(tree: xr.DataTree, settings: Mapping[str, Any]) -> Iterator[str
     sizes |= {} if latent is None else {"latent": len(latent)}
     n_features = tree["features"].sizes["feature"]
     if settings["n_features"] is not None:
-        sizes |= {"feature": settings["n_features"], "count": settings["n_features"] + 1}
+        laws, size = tuple(map(parse, settings["laws"])), settings["n_features"]
+        most = likelihood(settings).entry_law.most(laws, size)
+        sizes |= {"feature": size, "count": most + 1}
     sizes |= {"byte": -(-n_features // 8), "chain": tree["posterior"].sizes["chain"]}
     for group in ("posterior", "features", "warmup", "laws"):
         for dim, size in tree[group].sizes.items():

@@ -111,7 +111,8 @@ class Chain:
         if likelihood.entries == "binary":
             return None
         signs = likelihood.signs(self.state.parameters)
-        return pack_sizes(np.concatenate([part * signs for part in self.rows.parts()]))
+        rows = np.concatenate([part * signs for part in self.rows.parts()])
+        return pack_sizes(rows, sampler.model.sizes_type)
 
 
 def new_chains(plan: Plan) -> list[Chain]:

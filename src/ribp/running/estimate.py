@@ -38,17 +38,17 @@ class Estimate(NamedTuple):
         return f"about {duration(self.seconds)}, {size} of memory"
 
 
-def draw_bytes(n_rows: int, n_features: int, n_dims: int, n_sizes: int = 0) -> int:
-    """Return how large a stored draw is, `n_sizes` the most entries of a row that have a size."""
-    return n_rows * (-(-n_features // 8) + 4 * n_sizes) + 8 * (n_features + 1) * (n_dims + 1)
+def draw_bytes(n_rows: int, n_features: int, n_dims: int, n_bytes: int = 0) -> int:
+    """Return how large a stored draw is, `n_bytes` those of the sizes of a row's entries."""
+    return n_rows * (-(-n_features // 8) + n_bytes) + 8 * (n_features + 1) * (n_dims + 1)
 
 
-def _n_sizes(model: Any, n_features: int) -> int:
-    """Return about how many sizes a row has in a stored draw; 0 if entries are binary."""
+def _size_bytes(model: Any, n_features: int) -> int:
+    """Return about how many bytes the sizes of a row take; 0 if entries are binary."""
     if model.likelihood.entries == "binary":
         return 0
     most = [n_features if law.largest is None else law.largest for law in model.counts.laws]
-    return min(max(most), n_features)
+    return int(model.sizes_type.itemsize) * min(max(most), n_features)
 
 
 def _n_components(model: Any, n_dims: int) -> int:
@@ -61,7 +61,7 @@ def thinning(plan: Plan, model: Any, store: RowStore) -> int:
     """Return the least thinning for which stored draws are not too large, or too few."""
     n_features = getattr(model, "n_features", _USUAL_FEATURES)
     width = _n_components(model, store.shape[1])
-    draw = draw_bytes(store.shape[0], n_features, width, _n_sizes(model, n_features))
+    draw = draw_bytes(store.shape[0], n_features, width, _size_bytes(model, n_features))
     whole = plan.n_chains * plan.n_draws * draw
     least = _LEAST_STORED if store.is_memory else _LEAST_OF_A_FILE
     return max(1, min(-(-whole // BUDGET), plan.n_draws // least))
@@ -84,7 +84,7 @@ def estimate(sampler: Sampler, store: RowStore, plan: Plan, n_jobs: int) -> Esti
     rounds = -(-plan.n_chains // n_jobs)
     n_features = sampler.shown(state).log_odds.size
     width = _n_components(model, n_dims)
-    draw = draw_bytes(n_rows, n_features, width, _n_sizes(model, n_features))
+    draw = draw_bytes(n_rows, n_features, width, _size_bytes(model, n_features))
     stored = 2 * plan.n_chains * -(-plan.n_draws // plan.thin) * draw
     data = 8 * n_rows * n_dims if store.is_memory else 0
     n_bytes = data + stored + min(n_jobs, plan.n_chains) * (2 * data + 3 * draw)

@@ -119,5 +119,5 @@ def _farthest(model: Any) -> tuple[int, float]:
 
 def _stands_in(model: Model, rows: Rows) -> bool:
     """Return whether nearly all rows have some feature, and counts leave a choice."""
-    exact = np.isfinite(mean_log_probs(model.counts, model.n_features)).sum(axis=1) == 1
-    return bool(not exact.all() and (rows.mean(axis=0) > _NEARLY_ALL).any())
+    exact = np.isfinite(mean_log_probs(model.counts, model.most)).sum(axis=1) == 1
+    return bool(not exact.all() and ((rows != 0).mean(axis=0) > _NEARLY_ALL).any())

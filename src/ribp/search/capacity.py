@@ -27,7 +27,8 @@ from ribp.model import Model, State
 
 _LEAST = 16
 _UNUSED_SHARE = 0.2
-_GROWTH = 1.5
+GROWTH = 1.5
+"""By how much room grows."""
 _RARE = 1e-3
 MOST_GROWTH = 6
 """Times that a search may get more room."""
@@ -98,7 +99,7 @@ def needs_room(rows: Rows) -> bool:
 def enlarged(rng: np.random.Generator, model: Model, state: State) -> tuple[Model, State]:
     """Return model and state with room for half as many features again."""
     before = model.n_features
-    model = replace(model, n_features=math.ceil(_GROWTH * before))
+    model = replace(model, n_features=math.ceil(GROWTH * before))
     more = model.n_features - before
     rows = np.hstack([state.rows, np.zeros((len(state.rows), more), np.int8)])
     prior = model.weight_prior(state.mass, state.concentration)

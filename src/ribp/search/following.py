@@ -40,7 +40,7 @@ def searched_state(rng: np.random.Generator, model: Model, start: Start, rows: T
 def followed(rng: np.random.Generator, model: Model, state: State) -> tuple[State, Sweep]:
     """Return what a search on some rows has found, for all of them, and the order to follow."""
     state = model.without_rows(state)._replace(
-        count_log_probs=mean_log_probs(model.counts, model.n_features),
+        count_log_probs=mean_log_probs(model.counts, model.most),
         number=_FIRST_NUMBER,
     )
     steps = gibbs_rows.steps(state, model, _SWEEPS)

@@ -17,7 +17,8 @@ are.
 Chains begin at different starts, the best ones first. Searches happen in a linear-Gaussian table.
 Where the model is another one (counts, known features) its own log joint, after a few sweeps, says
 which starts are good, and whether repairs have made them better. An unrestricted buffet is searched
-as if its count law were learned.
+as if its count law were learned. Where entries count nothing is repaired
+(`ribp.search.annealed_counts`).
 """
 
 from __future__ import annotations
@@ -34,15 +35,12 @@ from scipy.optimize import linear_sum_assignment
 from ribp.checks import IntArray
 from ribp.counts import as_row_counts
 from ribp.counts.finite import free_law
-from ribp.counts.tables import mean_log_probs
 from ribp.likelihoods.data import Data, Rows
-from ribp.mcmc import gibbs, gibbs_rows
 from ribp.model import Model, State
-from ribp.rng import kernel_seed
-from ribp.search import capacity
+from ribp.search import annealed_counts, capacity
 from ribp.search.background import BackgroundChoice, asked_for, compared, obvious, with_background
-from ribp.search.count_limits import popularity
-from ribp.search.repairs import Repairs, Scored, price, tolerance
+from ribp.search.given_rows import drawn_given, settled
+from ribp.search.repairs import Repairs, Scored, tolerance
 from ribp.search.starts import start_rows
 from ribp.threads import in_threads, one_blas_thread
 
@@ -52,7 +50,6 @@ _MORE = 0.5  # starts for each chain beyond the first, so that chains need not t
 _LEAST = 4  # starts, however few chains
 _FEW = 0.5  # of the starts: if no more reach the best score, a better one is looked for
 _PATIENT = 4.0  # times as long as usual, with features of the other starts
-_SETTLING = 10  # sweeps of a model that is not linear and Gaussian before starts are compared
 
 Tick = Callable[[int, int], None]
 """Told now and then how many starts are made, of how many; it may raise to end the search."""
@@ -304,6 +301,9 @@ def repaired(
     enough
         A score that ends repairs.
     """
+    if model.entry_law.counts:
+        annealed, scored = annealed_counts.start(rng, model, data, tick, grow=grow)
+        return _Found(annealed, *scored, scored.score)
     linear, table = _linear(model, data)
     _, by_noise = linear.likelihood.linearised(table)
     state = from_rows(rng, linear, table, start_rows(rng, linear, by_noise, number, tick))
@@ -355,34 +355,14 @@ def _settled(
     rng: np.random.Generator, model: Model, data: Data, rows: Rows, tick: Callable[[], None]
 ) -> Scored:
     """Return a state after a few sweeps that keep the features."""
-    state, seed = from_rows(rng, model, data, rows), kernel_seed(rng)
-    for _ in range(_SETTLING):
-        tick()
-        state, info = gibbs_rows.update_in_memory(rng, seed, state, model, data)
-    used = np.count_nonzero(info.tally.sizes)
-    return Scored(state, float(info.log_joint) - price(data) * used)
+    return settled(rng, model, data, from_rows(rng, model, data, rows), tick)
 
 
 def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
     """Return a state with these rows, all else drawn given them."""
-    if model.likelihood.known:
+    if model.likelihood.known and not model.entry_law.counts:  # or they are first already
         rows = _known_first(model, data, rows)
-    parameters = model.likelihood.first_guess(data, model.n_features)
-    if model.likelihood.entries != "binary":
-        rows = rows.astype(np.float64)
-    for _ in range(5):
-        parameters = model.likelihood.update(rng, data, rows, parameters)
-    z = (rows != 0).astype(np.int8)
-    mean = min(max(float(z.sum(axis=1).mean()), 0.1), 0.9 * model.n_features)
-    state = State(
-        rows,
-        popularity(z),
-        model.mass or mean,
-        model.concentration or 1.0,
-        mean_log_probs(model.counts, model.n_features),
-        parameters,
-    )
-    return gibbs.finish_in_memory(rng, state, model, data)[0]._replace(number=0)
+    return drawn_given(rng, model, data, rows)
 
 
 def _known_first(model: Model, data: Data, rows: Rows) -> Rows:
