@@ -260,7 +260,7 @@ def test_replicates_have_the_columns_of_the_data(model):
         ({"noise_scale": 1.0}, "noise_scale must be left alone"),
         (
             {"likelihood": "kinds"},
-            "likelihood must be one of gaussian, poisson, noisy-or, auto, real",
+            "must be one of gaussian, poisson, noisy-or, auto, real",
         ),
         ({"likelihood": "binay"}, "or a mapping from columns to kinds, but got 'binay'"),
         ({"likelihood": "auto"}, "must say what columns of integers are"),

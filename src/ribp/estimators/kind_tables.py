@@ -15,7 +15,7 @@ from ribp.kinds import NAMES, Kind
 from ribp.kinds.choice import AUTO, check_numbered, chosen, is_choice, unseen_columns
 from ribp.kinds.coding import decoded, encoded
 from ribp.kinds.given_columns import columns_of
-from ribp.likelihoods import LIKELIHOODS, ColumnsOfKinds, with_entries
+from ribp.likelihoods import LIKELIHOODS, ColumnsOfKinds
 from ribp.likelihoods.likelihood import Asked
 from ribp.results import Result
 from ribp.rows.kind_look import looked_columns
@@ -65,7 +65,6 @@ class TablesOfKinds:
         dim_names: Sequence[str] | None,
         row_names: Sequence[str] | None,
     ) -> ColumnsOfKinds:
-        with_entries("kinds", getattr(self, "entries", "binary"))  # or an error
         columns = looked_columns(store, kinds, dim_names, row_names)
         return ColumnsOfKinds.of(asked, columns)
 
