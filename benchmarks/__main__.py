@@ -31,7 +31,7 @@ def main() -> None:
     """Run all measures."""
     found = []
     modules = (
-        rows, prior, sweeps, kinds, entries, samplers, running, search, variational, scale,
+        rows, prior, sweeps, entries, kinds, samplers, running, search, variational, scale,
         commands, other_models,
     )  # fmt: skip
     for module in modules:

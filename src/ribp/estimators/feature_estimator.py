@@ -216,9 +216,8 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
             getattr(self, "restrict", "nonzeros"),
             getattr(self, "failures", 1.0),
         )
-        kind = with_entries(
-            "kinds" if kinds is not None else self.likelihood, getattr(self, "entries", "binary")
-        )
+        name = self.likelihood if kinds is None else "kinds"
+        kind = with_entries(name, getattr(self, "entries", "binary"))
         check_entry_options(kind, asked)
         if kinds is not None:
             if on is False:
