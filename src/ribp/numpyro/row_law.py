@@ -18,6 +18,7 @@ import numpy as np
 from jax import Array, lax, random
 from numpyro.distributions import Distribution, constraints
 from numpyro.distributions.util import validate_sample
+from numpyro.util import not_jax_tracer
 
 from ribp import checks
 from ribp.counts import CountLaw, Learned, RowCounts, parse
@@ -159,11 +160,11 @@ class RestrictedBernoulli(Distribution):
         return inside - jax.nn.logsumexp(inside, axis=-1, keepdims=True)
 
     def _validate(self, counts: Any) -> None:
-        if isinstance(self.log_odds, jax.core.Tracer):
+        if not not_jax_tracer(self.log_odds):
             return
         theta = checks.log_odds(self.log_odds)
         table = self.count_log_probs
-        if isinstance(table, jax.core.Tracer) or jnp.isfinite(jnp.max(table, axis=-1)).all():
+        if not not_jax_tracer(table) or jnp.isfinite(jnp.max(table, axis=-1)).all():
             return
         at = np.argwhere(~np.isfinite(np.max(table, axis=-1)))[0]
         own = np.broadcast_to(theta, (*self.batch_shape, theta.shape[-1]))[tuple(at)]
@@ -199,7 +200,7 @@ def _table_of_array(counts: Any, features: int) -> tuple[Array, bool]:
             "counts", "must be a count law, one number a row, or log f", counts,
             "Pass for example ribp.counts.exactly(3).",
         )  # fmt: skip
-    known = None if isinstance(array, jax.core.Tracer) else checks.integers("counts", array)
+    known = checks.integers("counts", array) if not_jax_tracer(array) else None
     k_max = features if known is None else min(int(known.max(initial=0)), features)
     table = jnp.where(jnp.arange(k_max + 1) == jnp.asarray(array)[..., None], 0.0, -jnp.inf)
     return table, True

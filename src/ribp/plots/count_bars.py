@@ -2,7 +2,7 @@
 
 Bars are the share of rows with k features, the mean over draws, with a line for 5% to 95% of draws;
 dots are f(k). The law of a row is known or learned; of a learned one the posterior mean is drawn.
-An unrestricted buffet has no law: there are only bars.
+An unrestricted buffet has no law: there are only bars. Where sums are restricted k are units.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from ribp.plots.labels import plain
 from ribp.plots.layout import AnyFigure, AxesArray, check_result, panels, whole_numbers
-from ribp.plots.reading import SPREAD, CountShares, count_shares
+from ribp.plots.reading import SPREAD, CountShares, count_shares, counted
 from ribp.plots.style import BLUE, ORANGE, ink, styled
 from ribp.results import Result
 
@@ -37,7 +37,7 @@ def counts(result: Result, *, figure: AnyFigure | None = None) -> AxesArray:
     axes[0].set_ylim(bottom=0.0)  # of all panels, once the highest bar is known
     for ax in axes[:: 2 if len(axes) > 1 else 1]:
         ax.set_ylabel("share of rows")
-    axes[0].figure.supxlabel("features of a row")
+    axes[0].figure.supxlabel(f"{counted(result)} of a row")
     parts = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))
     shown = {name: parts[name] for name in (_SHARE, SPREAD, _LAW) if name in parts}
     axes[0].figure.legend(shown.values(), shown, loc="outside upper center", ncols=3)

@@ -138,17 +138,25 @@ def count_shares(result: Result) -> list[CountShares]:
 
 
 def _shares_by_draw(result: Result, group: IntArray, n_groups: int) -> FloatArray:
-    """Return the share of rows with k features, shape (draws, groups, features + 1)."""
+    """Return the share of rows with k features, or units, shape (draws, groups, counts)."""
     stored = stored_draws(result.tree)
     _, n_draws, _, features = stored.shape
-    shape = (n_groups, features + 1)
+    units = array(result.tree, "features", "sizes") if stored.entry_law.by_sum else None
+    shape = (n_groups, features + 1 if units is None else result.count_probs().shape[1])
     shares = []
     for chain in result.alignment.chains:
         for draw in range(n_draws):
-            ones = np.bitwise_count(stored.rows[chain, draw]).sum(axis=1, dtype=np.int64)
+            packed = stored.rows[chain, draw]
+            parts = np.bitwise_count(packed) if units is None else units[chain, draw]
+            ones = parts.sum(axis=1, dtype=np.int64)
             number = np.bincount(group * shape[1] + ones, minlength=shape[0] * shape[1])
             shares.append(number.reshape(shape) / number.reshape(shape).sum(axis=1, keepdims=True))
     return np.array(shares)
+
+
+def counted(result: Result) -> str:
+    """Return what count laws are about, in a word."""
+    return "units" if result.model.likelihood.entry_law.by_sum else "features"
 
 
 # Chains

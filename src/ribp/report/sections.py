@@ -11,7 +11,7 @@ import numpy as np
 from ribp import plots
 from ribp.errors import Notice
 from ribp.plots.labels import dim_names, percent, row_names, shown_names
-from ribp.plots.reading import component, places
+from ribp.plots.reading import component, counted, places
 from ribp.posterior.stored_draws import stored_draws
 from ribp.posterior.verdict import QUESTIONS
 from ribp.report import words
@@ -62,7 +62,7 @@ def _key_numbers(fit: Fit) -> Iterator[tuple[str, str]]:
     yield f"{settings['n_rows']:,}", f"rows of {settings['n_dims']:,} columns"
     histogram = result.tree["posterior"]["count_histogram"].to_numpy()[list(result.modes[0].chains)]
     mean = histogram.mean(axis=(0, 1)) @ np.arange(histogram.shape[2]) / settings["n_rows"]
-    yield f"{mean:.3g}", "features a row, on average"
+    yield f"{mean:.3g}", f"{counted(result)} a row, on average"
     if fit.hidden is not None:
         yield f"{hidden_scores(fit)[0].mean:.3f}", "mean log density of hidden entries"
 
