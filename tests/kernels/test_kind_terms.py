@@ -38,10 +38,8 @@ def test_eta_is_a_sum_of_features():
     rng = np.random.default_rng(0)
     features, background, eta = rng.normal(size=(3, 4)), rng.normal(size=4), np.empty(4)
     z = np.array([1, 0, 1], np.int8)
-    kernel.fill_eta(z, -1, features, background, eta)
+    kernel.fill_eta(z, features, background, eta)
     np.testing.assert_allclose(eta, background + features[0] + features[2])
-    kernel.fill_eta(z, 2, features, background, eta)
-    np.testing.assert_allclose(eta, background + features[0])
 
 
 @pytest.mark.parametrize("v", [-800.0, -3.0, 0.0, 2.0, 900.0])

@@ -74,7 +74,7 @@ class Row:
         self.columns, self.terms = _columns(DIMS), kind_terms.new_terms(DIMS)
         self.latent = _latent(GIVEN.features, GIVEN.background)
         kind_terms.fill_terms(X, SEEN, self.columns, self.terms)
-        self.work, self.shares = np.empty((6, FEATURES)), np.empty(DIMS)
+        self.work, self.shares = np.empty((rows_kernel.WORK, FEATURES)), np.empty(DIMS)
         rows_kernel.fill_linear(self.terms, self.latent.loadings, self.work[rows_kernel.LINEAR])
         density = NoisyOr().log_density(
             np.tile(X, (len(ROWS), 1)), NoisyOr().means(ROWS, GIVEN), GIVEN
@@ -83,8 +83,8 @@ class Row:
 
     def log_odds(self, z, i):
         eta = np.empty(DIMS)
-        kind_terms.fill_eta(z, i, self.latent.features, self.latent.background, eta)
-        rows_kernel.fill_gains(i, i + 1, eta, self.terms, self.latent, self.work, self.shares)
+        kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
+        rows_kernel.fill_gains(i, z, eta, self.terms, self.latent, self.work, self.shares)
         prior = THETA[i] + step(TABLE["interval"], int(z.sum() - z[i]))
         return prior + self.work[rows_kernel.GAINS, i]
 

@@ -45,7 +45,7 @@ class Row:
         kind_terms.fill_terms(
             self.law.places.numbers(self.x[None])[0], mask, self.columns, self.terms
         )
-        self.work, self.shares = np.empty((6, FEATURES)), np.empty(self.law.places.n_latent)
+        self.work, self.shares = np.empty((kernel.WORK, FEATURES)), np.empty(self.law.places.n_latent)
         kernel.fill_linear(self.terms, self.latent.loadings, self.work[kernel.LINEAR])
 
     def log_likelihood(self):
@@ -56,8 +56,8 @@ class Row:
     def log_odds(self, law):
         def odds(z, i):
             eta = np.empty(self.shares.size)
-            kind_terms.fill_eta(z, i, self.latent.features, self.latent.background, eta)
-            kernel.fill_gains(i, i + 1, eta, self.terms, self.latent, self.work, self.shares)
+            kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
+            kernel.fill_gains(i, z, eta, self.terms, self.latent, self.work, self.shares)
             prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
             return prior + self.work[kernel.GAINS, i]
 

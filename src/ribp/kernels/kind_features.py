@@ -111,7 +111,7 @@ def add_sums(which, two, data, observed, rows, columns, features, background, le
     for n in range(rows.shape[0]):
         if which >= 0 and not rows[n, which]:
             continue
-        fill_eta(rows[n], -1, features, background, eta)
+        fill_eta(rows[n], features, background, eta)
         for c in range(columns.place.shape[0]):
             d = columns.place[c]
             if observed.shape[0] == 0 or observed[n, d]:
@@ -160,7 +160,7 @@ def own_log_likelihoods(data, observed, rows, columns, features, background, som
     """
     eta = np.empty(background.shape[0])
     for n in range(rows.shape[0]):
-        fill_eta(rows[n], -1, features, background, eta)
+        fill_eta(rows[n], features, background, eta)
         for k in range(some.shape[0]):
             c = some[k]
             d, v = columns.place[c], eta[columns.at[c]]

@@ -182,15 +182,12 @@ def fill_terms(x, mask, columns, terms):
 
 
 @jit
-def fill_eta(z, skipped, features, background, eta):
-    """Fill eta = b + sum_i z_i A_i without the feature `skipped` (-1 for none).
-
-    ``background + features[z == 1].sum(axis=0)``
-    """
+def fill_eta(z, features, background, eta):
+    """Fill eta = b + sum_i z_i A_i: ``background + features[z == 1].sum(axis=0)``."""
     for k in range(eta.shape[0]):
         eta[k] = background[k]
     for i in range(z.shape[0]):
-        if z[i] and i != skipped:
+        if z[i]:
             for k in range(eta.shape[0]):
                 eta[k] += features[i, k]
 

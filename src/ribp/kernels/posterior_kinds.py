@@ -36,6 +36,7 @@ from ribp.kernels.kind_terms import fill_terms, log_likelihood
 from ribp.kernels.sweep_kinds import (
     GAINS,
     LINEAR,
+    WORK,
     excess,
     fill_gains,
     fill_linear,
@@ -53,10 +54,10 @@ def enumerate_all(
     """Fill log p(x) - log p(x | z = 0), P(z_i = 1 | x) and a draw of z for every row."""
     features, size_of_eta = theta.shape[0], latent.background.shape[0]
     smallest, largest = whole_rows.smallest_count(table), whole_rows.largest_count(table)
-    work, shares = np.empty((6, features)), np.empty(size_of_eta)
+    work, shares = np.empty((WORK, features)), np.empty(size_of_eta)
     eta, gain = np.empty((largest + 1, size_of_eta)), np.empty((largest + 1, features))
     members, tally, score = np.empty(largest, np.int64), np.empty(4), np.zeros(largest + 1)
-    eta[0] = latent.background
+    eta[0], none = latent.background, np.zeros(features, np.int8)
     for n in range(data.shape[0]):
         fill_terms(data[n], observed[n], columns, terms)
         fill_linear(terms, latent.loadings, work[LINEAR])
@@ -67,7 +68,7 @@ def enumerate_all(
                 log_weight = table[size] + score[size]
                 weigh(seeds[n], log_weight, members[:size], tally, probs[n], sample[n])
             if size < largest:
-                fill_gains(first, features, eta[size], terms, latent, work, shares)
+                fill_gains(first, none, eta[size], terms, latent, work, shares)
                 gain[size, first:] = work[GAINS, first:]
             size = next_set(members, size, features, smallest, largest)
             if size > 0:
@@ -81,7 +82,7 @@ def enumerate_all(
 
 @jit
 def anneal_particles(
-    seed, grid, terms, latent, shift, law, work, shares, eta, trial, particles, log_weights
+    seed, grid, terms, latent, shift, law, work, shares, eta, particles, log_weights
 ):
     """Move the particles from the guide to the posterior, and fill their log-weights."""
     features = shift.shape[0]
@@ -97,7 +98,7 @@ def anneal_particles(
             log_weights[r] += (beta - grid[t - 1]) * here
             if law.flips:
                 flip_each(
-                    seed, t, r, z, beta, tilted, law.steps, terms, latent, eta, trial, work, shares
+                    seed, t, r, z, beta, tilted, law.steps, terms, latent, eta, work, shares
                 )
             relocate_each(seed, t, r, z, beta, tilted, terms, latent, eta, work, shares, active)
             if law.gaps:
@@ -118,12 +119,7 @@ def anneal(
     law, matrix = law_of(theta, table), np.empty((features, features))
     mean, grid = mean_share(law), np.empty(n_steps + 1)
     b, squares, shift = np.empty(features), np.empty(features), np.empty(features)
-    work, shares, eta, trial = (
-        np.empty((6, features)),
-        np.empty(size),
-        np.empty(size),
-        np.empty(size),
-    )
+    work, shares, eta = np.empty((WORK, features)), np.empty(size), np.empty(size)
     particles, log_weights = np.empty((n_particles, features), np.int8), np.empty(n_particles)
     mask = np.empty(size, np.bool_)
     for n in range(data.shape[0]):
@@ -137,8 +133,7 @@ def anneal(
             log_weights[r] = excess(particles[r], shift, terms, latent, eta, shares)
         fill_grid(log_weights, grid)
         anneal_particles(
-            seeds[n], grid, terms, latent, shift, law, work, shares, eta, trial, particles,
-            log_weights,
+            seeds[n], grid, terms, latent, shift, law, work, shares, eta, particles, log_weights,
         )  # fmt: skip
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
         log_sums[n] = log_mean + log_sum(count_log_weights(theta + shift, table))

@@ -1,15 +1,21 @@
 """Row updates with the features kept: columns of any kind, rows independent of one another.
 
-With the terms of a row (`kind_terms`), and eta without feature i, the gain of having it is
+With the terms of a row (`kind_terms`), eta of its features, and a = A_i for a feature that is off,
+-A_i for one that is on, a flip of i loses
 
-    gain_i = sum c_l A_il - sum m_t log(1 - p_t + p_t E_il) - sum exp(eta_l) (E_il - 1)
-             - sum A_il (eta_l + A_il/2),                       E = exp A,  p_t = g(eta_l - s_t),
+    loss_i = sum m_t log(1 - p_t + p_t e_l) + sum exp(eta_l) (e_l - 1) + sum a_l (eta_l + a_l/2),
+                                                                e = exp a,  p_t = g(eta_l - s_t),
 
-and log sum_r p_r E_ir for unordered levels; noisy-OR columns that are 1 add log(1 + q_il/(exp eta_l
-- 1)), where q = 1 - exp(-A) has the place of E. The first sum does not depend on the features of a
-row.
-The factors of terms with m = 1 lie between 1 and E whatever eta is: `every` of them, usually eight,
-are multiplied before a logarithm is taken. Where features are so large that E has no place in a
+and log sum_r p_r e_r for unordered levels. So one eta, and one set of shares p, serves all
+features, on or off, until a flip is made. The gain of having feature i is
+
+    gain_i = sum c_l A_il - loss_i if i is off,    sum c_l A_il + loss_i if i is on,
+
+where the sum does not depend on the features of a row. Noisy-OR columns that are 1 add log(1 +
+q_il/(exp eta_l - 1)) to it, with q = 1 - exp(-A) and eta without i: it is added up anew for a
+feature that is on, because eta - A_i would cancel.
+The factors of terms with m = 1 lie between 1 and e whatever eta is: `every` of them, usually eight,
+are multiplied before a logarithm is taken. Where features are so large that e has no place in a
 double, `every` is zero and differences of logarithms are taken one by one.
 
 - a flip of i has log-odds theta_i + table[k+1] - table[k] + gain_i, with k ones elsewhere;
@@ -52,7 +58,8 @@ from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, own_squares
 
 # Rows of the work array, each over features.
-LINEAR, GAINS, PRODUCT, SUM, SQUARES, SHIFTS = range(6)
+LINEAR, GAINS, LOSS, PRODUCT, SUM, SQUARES, SHIFTS = range(7)
+WORK = 7
 
 
 class Latent(NamedTuple):
@@ -63,7 +70,9 @@ class Latent(NamedTuple):
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
-    """exp A', (latent, features); not used where `every` is zero."""
+    """exp A', (latent, features); not used where `every` is zero. q' if columns are noisy-OR."""
+    shrinkage: NDArray[np.float64]
+    """exp -A', likewise."""
     background: NDArray[np.float64]
     every: int
     """Factors that are multiplied before a logarithm is taken; 0 to take differences."""
@@ -81,82 +90,98 @@ def fill_linear(terms, loadings, linear):
 
 
 @jit
-def take_logarithms(product, gains):
-    """Take the logarithms of what was multiplied off the gains, and begin anew."""
-    for j in range(gains.shape[0]):
-        gains[j] -= math.log(product[j])
+def take_logarithms(product, loss):
+    """Add the logarithms of what was multiplied to the losses, and begin anew."""
+    for j in range(loss.shape[0]):
+        loss[j] += math.log(product[j])
         product[j] = 1.0
 
 
 @jit
-def fill_gains(first, last, eta, terms, latent, work, shares):
-    """Fill work[GAINS, first:last] over eta without those features."""
-    gains = work[GAINS, first:last]
-    for j in range(gains.shape[0]):
-        gains[j] = work[LINEAR, first + j]
+def fill_gains(first, z, eta, terms, latent, work, shares):
+    """Fill work[GAINS, first:] with the gains of having features; eta is that of z."""
+    loss, gains = work[LOSS], work[GAINS]
+    for j in range(first, z.shape[0]):
+        loss[j] = 0.0
     if latent.every > 0:
-        _multiply(first, last, eta, terms, latent, work, shares)
+        _multiply(first, z, eta, terms, latent, work, shares)
     else:
-        _subtract(first, last, eta, terms, latent, work, shares)
+        _subtract(first, z, eta, terms, latent, work, shares)
     for t in range(terms.ends[EXPONENTIAL], terms.ends[SQUARE]):
-        value, row = eta[terms.at[t]], latent.loadings[terms.at[t], first:last]
-        for j in range(gains.shape[0]):
-            gains[j] -= row[j] * (value + 0.5 * row[j])
+        value, row = eta[terms.at[t]], latent.loadings[terms.at[t]]
+        for j in range(first, z.shape[0]):
+            a = -row[j] if z[j] else row[j]
+            loss[j] += a * (value + 0.5 * a)
+    for j in range(first, z.shape[0]):
+        gains[j] = work[LINEAR, j] + (loss[j] if z[j] else -loss[j])
     for t in range(terms.ends[SQUARE], terms.ends[HIT]):
-        odds, row = 1.0 / math.expm1(eta[terms.at[t]]), latent.growth[terms.at[t], first:last]
-        for j in range(gains.shape[0]):
-            gains[j] += math.log1p(odds * row[j])
+        at = terms.at[t]
+        odds, growth = 1.0 / math.expm1(eta[at]), latent.growth[at]
+        for j in range(first, z.shape[0]):
+            if z[j]:
+                rest = _rate_without(j, z, latent.loadings[at], latent.background[at])
+                gains[j] += math.log1p(growth[j] / math.expm1(rest))
+            else:
+                gains[j] += math.log1p(odds * growth[j])
 
 
 @jit
-def _multiply(first, last, eta, terms, latent, work, shares):
-    """Take what terms lose by a feature off its gain, by products of factors."""
-    gains, product, sums = work[GAINS, first:last], work[PRODUCT, first:last], work[SUM, first:last]
-    ends, left = terms.ends, latent.every
-    for j in range(gains.shape[0]):
+def _rate_without(j, z, loadings, rate):
+    """Add what features other than j have of one column to a rate."""
+    for i in range(z.shape[0]):
+        if z[i] and i != j:
+            rate += loadings[i]
+    return rate
+
+
+@jit
+def _multiply(first, z, eta, terms, latent, work, shares):
+    """Add what terms lose by flips, by products of factors."""
+    loss, product, sums = work[LOSS, first:], work[PRODUCT, first:], work[SUM, first:]
+    on, growth, shrinkage = z[first:], latent.growth[:, first:], latent.shrinkage[:, first:]
+    ends, left, size = terms.ends, latent.every, z.shape[0] - first
+    for j in range(size):
         product[j] = 1.0
-    for t in range(ends[ORDERED]):
-        p, q = share_of(eta[terms.at[t]] - terms.shift[t])
-        row = latent.growth[terms.at[t], first:last]
-        for j in range(gains.shape[0]):
-            product[j] *= q + p * row[j]
-        left -= 1
-        if left == 0:
-            take_logarithms(product, gains)
-            left = latent.every
-    for t in range(ends[ORDERED], ends[LEVELS]):
+    for t in range(ends[LEVELS]):
         at = terms.at[t]
-        log_mean_exp(eta, at, terms.width[t], shares)
-        for j in range(gains.shape[0]):
-            sums[j] = 0.0
-        for r in range(terms.width[t]):
-            p, row = shares[r], latent.growth[at + r, first:last]
-            for j in range(gains.shape[0]):
-                sums[j] += p * row[j]
-        for j in range(gains.shape[0]):
-            product[j] *= sums[j]
+        if t < ends[ORDERED]:
+            p, q = share_of(eta[at] - terms.shift[t])
+            up, down = growth[at], shrinkage[at]
+            for j in range(size):
+                product[j] *= q + p * (down[j] if on[j] else up[j])
+        else:
+            log_mean_exp(eta, at, terms.width[t], shares)
+            for j in range(size):
+                sums[j] = 0.0
+            for r in range(terms.width[t]):
+                p, up, down = shares[r], growth[at + r], shrinkage[at + r]
+                for j in range(size):
+                    sums[j] += p * (down[j] if on[j] else up[j])
+            for j in range(size):
+                product[j] *= sums[j]
         left -= 1
         if left == 0:
-            take_logarithms(product, gains)
+            take_logarithms(product, loss)
             left = latent.every
-    take_logarithms(product, gains)
+    take_logarithms(product, loss)
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         p, q = share_of(eta[terms.at[t]] - terms.shift[t])
-        times, row = terms.times[t], latent.growth[terms.at[t], first:last]
-        for j in range(gains.shape[0]):
-            gains[j] -= times * math.log(q + p * row[j])
+        up, down = growth[terms.at[t]], shrinkage[terms.at[t]]
+        for j in range(size):
+            loss[j] += terms.times[t] * math.log(q + p * (down[j] if on[j] else up[j]))
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        rate, row = bounded_exp(eta[terms.at[t]]), latent.growth[terms.at[t], first:last]
-        for j in range(gains.shape[0]):
-            gains[j] -= rate * (row[j] - 1.0)
+        rate = bounded_exp(eta[terms.at[t]])
+        up, down = growth[terms.at[t]], shrinkage[terms.at[t]]
+        for j in range(size):
+            loss[j] += rate * ((down[j] if on[j] else up[j]) - 1.0)
 
 
 @jit
-def _subtract(first, last, eta, terms, latent, work, shares):
+def _subtract(first, z, eta, terms, latent, work, shares):
     """Do the same by differences."""
     ends = terms.ends
-    for j in range(first, last):
-        a = latent.features[j]
+    for j in range(first, z.shape[0]):
+        a = -latent.features[j] if z[j] else latent.features[j]
         for t in range(ends[WEIGHTED]):
             at = terms.at[t]
             if ends[ORDERED] <= t < ends[LEVELS]:
@@ -165,38 +190,36 @@ def _subtract(first, last, eta, terms, latent, work, shares):
             else:
                 before = softplus(eta[at] - terms.shift[t])
                 after = softplus(eta[at] + a[at] - terms.shift[t])
-            work[GAINS, j] -= terms.times[t] * (after - before)
+            work[LOSS, j] += terms.times[t] * (after - before)
         for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
             at = terms.at[t]
-            work[GAINS, j] -= bounded_exp(eta[at] + a[at]) - bounded_exp(eta[at])
+            work[LOSS, j] += bounded_exp(eta[at] + a[at]) - bounded_exp(eta[at])
 
 
 @jit
-def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, trial, work, shares):
+def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, work, shares):
     """Flip every feature in order, gains times beta. step[k] = table[k+1] - table[k]."""
     features, ones, stale = z.shape[0], 0, True
     for i in range(features):
         ones += z[i]
     for i in range(features):
-        if z[i]:
-            fill_eta(z, i, latent.features, latent.background, trial)
-            fill_gains(i, i + 1, trial, terms, latent, work, shares)
-        elif stale:  # gains of all features to come that are off
-            fill_eta(z, -1, latent.features, latent.background, eta)
-            fill_gains(i, features, eta, terms, latent, work, shares)
-            stale = False
+        if stale:
+            fill_eta(z, latent.features, latent.background, eta)
+            fill_gains(i, z, eta, terms, latent, work, shares)
         on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + beta * work[GAINS, i])
-        if on != (z[i] != 0):
+        stale = on != (z[i] != 0)
+        if stale:
             ones += 1 if on else -1
             z[i] = on
-            stale = True
 
 
 @jit
 def relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares):
     """Fill work[GAINS] with the log-weights of the places where the one at i may go."""
-    fill_eta(z, i, latent.features, latent.background, eta)
-    fill_gains(0, z.shape[0], eta, terms, latent, work, shares)
+    z[i] = 0
+    fill_eta(z, latent.features, latent.background, eta)
+    fill_gains(0, z, eta, terms, latent, work, shares)
+    z[i] = 1
     for j in range(z.shape[0]):
         if z[j] and j != i:
             work[GAINS, j] = -math.inf
@@ -221,7 +244,7 @@ def relocate_each(seed, number, row, z, beta, theta, terms, latent, eta, work, s
 @jit
 def excess(z, shift, terms, latent, eta, shares):
     """Return log-likelihood(z) - shift.z up to a constant; fills the eta of z."""
-    fill_eta(z, -1, latent.features, latent.background, eta)
+    fill_eta(z, latent.features, latent.background, eta)
     total = log_likelihood(eta, terms, shares)
     for i in range(z.shape[0]):
         if z[i]:
@@ -242,8 +265,8 @@ def sweep(
     """
     features, size = rows.shape[1], latent.background.shape[0]
     incomplete = observed.shape[0] > 0
-    work, shares = np.empty((6, features)), np.empty(size)
-    eta, trial, active = np.empty(size), np.empty(size), np.empty(features, np.int64)
+    work, shares = np.empty((WORK, features)), np.empty(size)
+    eta, active = np.empty(size), np.empty(features, np.int64)
     proposal = np.empty(features, np.int8)
     mask, latent_mask = np.empty(observed.shape[1], np.bool_), np.ones(size, np.bool_)
     for n in range(rows.shape[0]):
@@ -254,9 +277,8 @@ def sweep(
         fill_linear(terms, latent.loadings, work[LINEAR])
         if moves[law, FLIPS]:
             flip_each(
-                seed, number, row, z, 1.0, theta, steps[law], terms, latent, eta, trial, work,
-                shares,
-            )  # fmt: skip
+                seed, number, row, z, 1.0, theta, steps[law], terms, latent, eta, work, shares
+            )
         if moves[law, RELOCATIONS]:
             relocate_each(
                 seed, number, row, z, 1.0, theta, terms, latent, eta, work, shares, active

@@ -91,8 +91,11 @@ class RowsOfKinds(KindEntryLaw):
         largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
         every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
         loadings = np.ascontiguousarray(features.T)
-        growth = np.exp(np.where(numbers[:, None] | (every == 0), 0.0, loadings))
-        return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
+        steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
+        return kernel.Latent(
+            np.ascontiguousarray(features), loadings, np.exp(steps), np.exp(-steps), background,
+            every,
+        )  # fmt: skip
 
     def working(self, data: Data, parameters: Any) -> tuple[Data, FloatArray]:
         """Return data for which rows are about linear and Gaussian, and variances of columns."""

@@ -201,7 +201,7 @@ def _latent(features: FloatArray, offset: FloatArray) -> sweep_kinds.Latent:
     """Return features as kernels want them: q in place of exp A."""
     loadings = np.ascontiguousarray(features.T)
     growth = -np.expm1(-loadings)
-    return sweep_kinds.Latent(np.ascontiguousarray(features), loadings, growth, offset, 8)
+    return sweep_kinds.Latent(np.ascontiguousarray(features), loadings, growth, growth, offset, 8)
 
 
 def _variance(rates: FloatArray) -> FloatArray:
