@@ -86,8 +86,8 @@ def test_flips_and_relocations_leave_the_posterior_unchanged(names, seen):
 def test_gains_whatever_the_size_of_features(size):
     """Eight factors to a logarithm, fewer, or differences where exponentials are too large."""
     row = Row(["binary"] * 9 + ["ordinal", "categorical", "binomial"], "all", SIZES[size])
-    assert row.latent.every == {"usual": 8, "large": row.latent.every, "huge": 0}[size]
-    assert 0 <= row.latent.every <= 8
+    assert row.latent.every == {"usual": 64, "large": row.latent.every, "huge": 0}[size]
+    assert 0 <= row.latent.every <= 64
     density = row.log_likelihood()
     for at in range(len(ROWS)):
         weights = row.log_weights(ROWS[at].copy(), 0) if ROWS[at, 0] else None

@@ -69,9 +69,9 @@ def add_entry(x, c, level, columns, eta, step, growth, two, shares, out):
         log_mean_exp(eta, at, columns.width[c], shares)
         rest = 0.0
         for r in range(columns.width[c]):
-            rest += 0.0 if r == level else shares[r]
+            rest += 0.0 if r == level else shares[at + r]
         is_here = 1.0 if int(x) == level else 0.0
-        add_logistic(is_here, 1.0, shares[level], rest, step, growth, two, out)
+        add_logistic(is_here, 1.0, shares[at + level], rest, step, growth, two, out)
     elif form == WEIGHTED:
         p, q = share_of(eta[at] - numbers[SHIFT])
         times = numbers[BASE] + numbers[SLOPE] * x

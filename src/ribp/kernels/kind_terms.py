@@ -42,6 +42,9 @@ COEFFICIENTS = 6
 """Where `Terms.ends` has the number of coefficients."""
 BASE, SLOPE, SHIFT = range(3)
 """What `numbers` holds of a WEIGHTED column; of a SQUARE one BASE is its scale."""
+AT, WIDTH, LINE = range(3)
+OFFSET, TIMES, P, Q, COEFFICIENT = range(5)
+"""Rows of `Terms.whole` and of `Terms.real`."""
 _LARGEST = 600.0  # exponents beyond are as good as infinite
 
 
@@ -63,27 +66,24 @@ class Columns(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms of one row, in the order of forms."""
+    """The terms of one row, in the order of forms.
 
-    at: NDArray[np.int64]
-    """The latent column of each; of unordered levels the first."""
-    width: NDArray[np.int64]
-    """The number of unordered levels."""
-    shift: NDArray[np.float64]
-    """s of each."""
-    times: NDArray[np.float64]
-    """m of each."""
-    line: NDArray[np.int64]
-    """Latent columns with a coefficient c."""
-    coefficient: NDArray[np.float64]
+    Few arrays, since compiled code counts references to every array that it takes from a tuple:
+    that costs as much as several terms do.
+    """
+
+    whole: NDArray[np.int64]
+    """AT, the latent column of each (the first of unordered levels); WIDTH, the number of unordered
+    levels; LINE, latent columns with a coefficient c."""
+    real: NDArray[np.float64]
+    """OFFSET, s of each; TIMES, m; P and Q, see `fill_shares`; COEFFICIENT, c of each LINE."""
     ends: NDArray[np.int64]
     """Where terms of each form end, and the number of coefficients last."""
 
 
 def new_terms(dims: int) -> Terms:
     """Return room for the terms of a row."""
-    whole, real = np.zeros((3, 2 * dims), np.int64), np.zeros((3, 2 * dims))
-    return Terms(whole[0], whole[1], real[0], real[1], whole[2], real[2], np.zeros(7, np.int64))
+    return Terms(np.zeros((3, 2 * dims), np.int64), np.zeros((5, 2 * dims)), np.zeros(7, np.int64))
 
 
 @jit
@@ -108,77 +108,61 @@ def bounded_exp(v):
 
 @jit
 def log_mean_exp(eta, at, width, shares):
-    """Fill shares with exp(eta_r)/sum, r over some levels; return the logarithm of the sum."""
+    """Fill shares with exp(eta_k)/sum, k from `at` on; return the logarithm of the sum."""
     top = eta[at]
-    for r in range(1, width):
-        top = max(top, eta[at + r])
+    for k in range(at + 1, at + width):
+        top = max(top, eta[k])
     total = 0.0
-    for r in range(width):
-        shares[r] = math.exp(eta[at + r] - top)
-        total += shares[r]
-    for r in range(width):
-        shares[r] /= total
+    for k in range(at, at + width):
+        shares[k] = math.exp(eta[k] - top)
+        total += shares[k]
+    for k in range(at, at + width):
+        shares[k] /= total
     return top + math.log(total)
 
 
 @jit
-def add_coefficient(terms, at, value):
-    """List a coefficient, unless it is zero."""
-    if value != 0.0:
-        terms.line[terms.ends[COEFFICIENTS]] = at
-        terms.coefficient[terms.ends[COEFFICIENTS]] = value
-        terms.ends[COEFFICIENTS] += 1
-
-
-@jit
-def add_term(terms, number, at, width, shift, times):
-    """Write a term into a place of the list; return the next place."""
-    terms.at[number] = at
-    terms.width[number] = width
-    terms.shift[number] = shift
-    terms.times[number] = times
-    return number + 1
-
-
-@jit
 def fill_terms(x, mask, columns, terms):
-    """List the terms of a row; `mask` is empty if all of it was observed."""
-    number = 0
-    ends = terms.ends
-    for form in range(7):
-        ends[form] = 0
+    """List the terms of a row; `mask` is empty if all of it was observed.
+
+    What may be no term is written all the same, and written over by the next: values of entries
+    are random, so that a branch for each of them would be foreseen wrongly half of the time.
+    """
+    whole, real, ends, numbers = terms.whole, terms.real, terms.ends, columns.numbers
+    thresholds, forms, widths = columns.thresholds, columns.form, columns.width
+    number, lines, ends[:] = 0, 0, 0
     for c in range(columns.place.shape[0]):
         d = columns.place[c]
         if mask.shape[0] > 0 and not mask[d]:
             continue
-        form, at, numbers = columns.form[c], columns.at[c], columns.numbers[c]
+        form, at, value = forms[c], columns.at[c], x[d]
+        wide, s, m, is_term, line = 1, 0.0, 1.0, True, at
         if form == ORDERED:
-            level, begin = int(x[d]), columns.begin[c]
-            if level > 0:
-                add_coefficient(terms, at, 1.0)
-                number = add_term(terms, number, at, 1, columns.thresholds[begin + level - 1], 1.0)
-            if level < columns.width[c] - 1:
-                number = add_term(terms, number, at, 1, columns.thresholds[begin + level], 1.0)
+            level, begin, top = int(value), columns.begin[c], widths[c] - 1
+            whole[AT, number], real[TIMES, number] = at, 1.0
+            real[OFFSET, number] = thresholds[begin + max(level - 1, 0)]
+            number += level > 0
+            value, is_term = 1.0 if level > 0 else 0.0, level < top
+            s = thresholds[begin + min(level, top - 1)]
         elif form == LEVELS:
-            add_coefficient(terms, at + int(x[d]), 1.0)
-            number = add_term(terms, number, at, columns.width[c], 0.0, 1.0)
+            value, wide, line = 1.0, widths[c], at + int(value)
         elif form == WEIGHTED:
-            add_coefficient(terms, at, x[d])
-            times = numbers[BASE] + numbers[SLOPE] * x[d]
-            number = add_term(terms, number, at, 1, numbers[SHIFT], times)
-        elif form == EXPONENTIAL:
-            add_coefficient(terms, at, x[d])
-            number = add_term(terms, number, at, 1, 0.0, 1.0)
+            m = numbers[c, BASE] + numbers[c, SLOPE] * value
+            s = numbers[c, SHIFT]
         elif form == SQUARE:
-            add_coefficient(terms, at, x[d] * numbers[BASE])
-            number = add_term(terms, number, at, 1, 0.0, 1.0)
-        elif x[d] > 0.0:
-            number = add_term(terms, number, at, 1, 0.0, 1.0)
-        else:
-            add_coefficient(terms, at, -1.0)
+            value *= numbers[c, BASE]
+        elif form == HIT:
+            is_term = value > 0.0
+            value = 0.0 if is_term else -1.0
+        whole[LINE, lines], real[COEFFICIENT, lines] = line, value
+        lines += value != 0.0
+        whole[AT, number], whole[WIDTH, number] = at, wide
+        real[OFFSET, number], real[TIMES, number] = s, m
+        number += is_term
         ends[form] = number
     for form in range(1, 6):
         ends[form] = max(ends[form], ends[form - 1])
+    ends[COEFFICIENTS] = lines
 
 
 @jit
@@ -193,22 +177,36 @@ def fill_eta(z, features, background, eta):
 
 
 @jit
+def fill_shares(eta, terms, shares):
+    """Fill P = g(eta - s), or exp(eta), and Q = 1 - P of terms, and `shares` of unordered levels, each at its latent column."""
+    whole, real, ends = terms.whole, terms.real, terms.ends
+    for t in range(ends[ORDERED]):
+        real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
+    for t in range(ends[ORDERED], ends[LEVELS]):
+        log_mean_exp(eta, whole[AT, t], whole[WIDTH, t], shares)
+    for t in range(ends[LEVELS], ends[WEIGHTED]):
+        real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
+    for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
+        real[P, t] = bounded_exp(eta[whole[AT, t]])
+
+
+@jit
 def log_likelihood(eta, terms, shares):
     """Return the log-likelihood of a row but for what does not depend on eta."""
-    ends = terms.ends
+    whole, real, ends = terms.whole, terms.real, terms.ends
     total = 0.0
     for t in range(ends[COEFFICIENTS]):
-        total += terms.coefficient[t] * eta[terms.line[t]]
+        total += real[COEFFICIENT, t] * eta[whole[LINE, t]]
     for t in range(ends[ORDERED]):
-        total -= softplus(eta[terms.at[t]] - terms.shift[t])
+        total -= softplus(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[ORDERED], ends[LEVELS]):
-        total -= log_mean_exp(eta, terms.at[t], terms.width[t], shares)
+        total -= log_mean_exp(eta, whole[AT, t], whole[WIDTH, t], shares)
     for t in range(ends[LEVELS], ends[WEIGHTED]):
-        total -= terms.times[t] * softplus(eta[terms.at[t]] - terms.shift[t])
+        total -= real[TIMES, t] * softplus(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        total -= bounded_exp(eta[terms.at[t]])
+        total -= bounded_exp(eta[whole[AT, t]])
     for t in range(ends[EXPONENTIAL], ends[SQUARE]):
-        total -= 0.5 * eta[terms.at[t]] * eta[terms.at[t]]
+        total -= 0.5 * eta[whole[AT, t]] * eta[whole[AT, t]]
     for t in range(ends[SQUARE], ends[HIT]):
-        total += math.log(-math.expm1(-eta[terms.at[t]]))
+        total += math.log(-math.expm1(-eta[whole[AT, t]]))
     return total

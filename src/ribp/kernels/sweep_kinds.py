@@ -38,19 +38,27 @@ from ribp.kernels import whole_rows
 from ribp.kernels.choose import coin, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.kind_terms import (
+    AT,
+    COEFFICIENT,
     COEFFICIENTS,
     EXPONENTIAL,
     HIT,
     LEVELS,
+    LINE,
+    OFFSET,
     ORDERED,
     SQUARE,
+    TIMES,
     WEIGHTED,
+    WIDTH,
+    P,
+    Q,
     bounded_exp,
     fill_eta,
+    fill_shares,
     fill_terms,
     log_likelihood,
     log_mean_exp,
-    share_of,
     softplus,
 )
 from ribp.kernels.ones import list_ones, take_out_one
@@ -58,8 +66,8 @@ from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, own_squares
 
 # Rows of the work array, each over features.
-LINEAR, GAINS, LOSS, PRODUCT, SUM, SQUARES, SHIFTS = range(7)
-WORK = 7
+LINEAR, GAINS, SQUARES, SHIFTS = range(4)
+WORK = 4
 
 
 class Latent(NamedTuple):
@@ -70,9 +78,7 @@ class Latent(NamedTuple):
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
-    """exp A', (latent, features); not used where `every` is zero. q' if columns are noisy-OR."""
-    shrinkage: NDArray[np.float64]
-    """exp -A', likewise."""
+    """exp A and exp -A, (2, features, latent), not used where `every` is zero; q for noisy-OR."""
     background: NDArray[np.float64]
     every: int
     """Factors that are multiplied before a logarithm is taken; 0 to take differences."""
@@ -83,117 +89,122 @@ def fill_linear(terms, loadings, linear):
     """Fill sum_l c_l A_il: ``coefficients @ loadings``."""
     for i in range(linear.shape[0]):
         linear[i] = 0.0
+    whole, real = terms.whole, terms.real
     for t in range(terms.ends[COEFFICIENTS]):
-        value, row = terms.coefficient[t], loadings[terms.line[t]]
+        value, row = real[COEFFICIENT, t], loadings[whole[LINE, t]]
         for i in range(linear.shape[0]):
             linear[i] += value * row[i]
 
 
 @jit
-def take_logarithms(product, loss):
-    """Add the logarithms of what was multiplied to the losses, and begin anew."""
-    for j in range(loss.shape[0]):
-        loss[j] += math.log(product[j])
-        product[j] = 1.0
-
-
-@jit
 def fill_gains(first, z, eta, terms, latent, work, shares):
     """Fill work[GAINS, first:] with the gains of having features; eta is that of z."""
-    loss, gains = work[LOSS], work[GAINS]
-    for j in range(first, z.shape[0]):
-        loss[j] = 0.0
     if latent.every > 0:
-        _multiply(first, z, eta, terms, latent, work, shares)
+        fill_shares(eta, terms, shares)
+        _lose_by_factors(first, z, terms, latent.growth, latent.every, shares, work)
     else:
-        _subtract(first, z, eta, terms, latent, work, shares)
-    for t in range(terms.ends[EXPONENTIAL], terms.ends[SQUARE]):
-        value, row = eta[terms.at[t]], latent.loadings[terms.at[t]]
-        for j in range(first, z.shape[0]):
-            a = -row[j] if z[j] else row[j]
-            loss[j] += a * (value + 0.5 * a)
+        _lose_by_differences(first, z, eta, terms, latent.features, shares, work)
+    if terms.ends[EXPONENTIAL] < terms.ends[SQUARE]:
+        _lose_squares(first, z, eta, terms, latent.features, work)
     for j in range(first, z.shape[0]):
-        gains[j] = work[LINEAR, j] + (loss[j] if z[j] else -loss[j])
-    for t in range(terms.ends[SQUARE], terms.ends[HIT]):
-        at = terms.at[t]
-        odds, growth = 1.0 / math.expm1(eta[at]), latent.growth[at]
-        for j in range(first, z.shape[0]):
-            if z[j]:
-                rest = _rate_without(j, z, latent.loadings[at], latent.background[at])
-                gains[j] += math.log1p(growth[j] / math.expm1(rest))
-            else:
-                gains[j] += math.log1p(odds * growth[j])
+        loss = work[GAINS, j]
+        work[GAINS, j] = work[LINEAR, j] + (loss if z[j] else -loss)
+    if terms.ends[SQUARE] < terms.ends[HIT]:
+        _gain_hits(first, z, eta, terms, latent, work)
 
 
 @jit
-def _rate_without(j, z, loadings, rate):
-    """Add what features other than j have of one column to a rate."""
-    for i in range(z.shape[0]):
-        if z[i] and i != j:
-            rate += loadings[i]
-    return rate
-
-
-@jit
-def _multiply(first, z, eta, terms, latent, work, shares):
-    """Add what terms lose by flips, by products of factors."""
-    loss, product, sums = work[LOSS, first:], work[PRODUCT, first:], work[SUM, first:]
-    on, growth, shrinkage = z[first:], latent.growth[:, first:], latent.shrinkage[:, first:]
-    ends, left, size = terms.ends, latent.every, z.shape[0] - first
-    for j in range(size):
-        product[j] = 1.0
-    for t in range(ends[LEVELS]):
-        at = terms.at[t]
-        if t < ends[ORDERED]:
-            p, q = share_of(eta[at] - terms.shift[t])
-            up, down = growth[at], shrinkage[at]
-            for j in range(size):
-                product[j] *= q + p * (down[j] if on[j] else up[j])
-        else:
-            log_mean_exp(eta, at, terms.width[t], shares)
-            for j in range(size):
-                sums[j] = 0.0
-            for r in range(terms.width[t]):
-                p, up, down = shares[r], growth[at + r], shrinkage[at + r]
-                for j in range(size):
-                    sums[j] += p * (down[j] if on[j] else up[j])
-            for j in range(size):
-                product[j] *= sums[j]
-        left -= 1
-        if left == 0:
-            take_logarithms(product, loss)
-            left = latent.every
-    take_logarithms(product, loss)
-    for t in range(ends[LEVELS], ends[WEIGHTED]):
-        p, q = share_of(eta[terms.at[t]] - terms.shift[t])
-        up, down = growth[terms.at[t]], shrinkage[terms.at[t]]
-        for j in range(size):
-            loss[j] += terms.times[t] * math.log(q + p * (down[j] if on[j] else up[j]))
-    for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        rate = bounded_exp(eta[terms.at[t]])
-        up, down = growth[terms.at[t]], shrinkage[terms.at[t]]
-        for j in range(size):
-            loss[j] += rate * ((down[j] if on[j] else up[j]) - 1.0)
-
-
-@jit
-def _subtract(first, z, eta, terms, latent, work, shares):
-    """Do the same by differences."""
-    ends = terms.ends
+def _lose_squares(first, z, eta, terms, features, work):
+    """Add what squares lose by flips."""
+    whole, ends = terms.whole, terms.ends
     for j in range(first, z.shape[0]):
-        a = -latent.features[j] if z[j] else latent.features[j]
-        for t in range(ends[WEIGHTED]):
-            at = terms.at[t]
-            if ends[ORDERED] <= t < ends[LEVELS]:
-                before = log_mean_exp(eta, at, terms.width[t], shares)
-                after = log_mean_exp(eta + a, at, terms.width[t], shares)
+        for t in range(ends[EXPONENTIAL], ends[SQUARE]):
+            at = whole[AT, t]
+            a = -features[j, at] if z[j] else features[j, at]
+            work[GAINS, j] += a * (eta[at] + 0.5 * a)
+
+
+@jit
+def _gain_hits(first, z, eta, terms, latent, work):
+    """Add what features are worth to noisy-OR columns that are 1."""
+    whole, ends, features, growth = terms.whole, terms.ends, latent.features, latent.growth
+    for j in range(first, z.shape[0]):
+        for t in range(ends[SQUARE], ends[HIT]):
+            at = whole[AT, t]
+            rate = latent.background[at] if z[j] else eta[at]
+            for i in range(z.shape[0]):
+                if z[j] and z[i] and i != j:
+                    rate += features[i, at]
+            work[GAINS, j] += math.log1p(growth[0, j, at] / math.expm1(rate))
+
+
+@jit
+def _lose_by_factors(first, z, terms, growth, every, shares, work):
+    """Fill work[GAINS, first:] with what terms lose by flips, from their shares."""
+    whole, real, ends = terms.whole, terms.real, terms.ends
+    ordered, levels = ends[ORDERED], ends[LEVELS]
+    for j in range(first, z.shape[0]):
+        on, loss, t = z[j], 0.0, 0
+        while t < levels:
+            end = min(t + every, ordered if t < ordered else levels)
+            if t < ordered:
+                loss += math.log(_ordered(t, end, on, j, growth, whole, real))
             else:
-                before = softplus(eta[at] - terms.shift[t])
-                after = softplus(eta[at] + a[at] - terms.shift[t])
-            work[LOSS, j] += terms.times[t] * (after - before)
+                loss += math.log(_levels(t, end, on, j, growth, whole, shares))
+            t = end
+        for t in range(levels, ends[WEIGHTED]):
+            factor = real[Q, t] + real[P, t] * growth[on, j, whole[AT, t]]
+            loss += real[TIMES, t] * math.log(factor)
         for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-            at = terms.at[t]
-            work[LOSS, j] += bounded_exp(eta[at] + a[at]) - bounded_exp(eta[at])
+            loss += real[P, t] * (growth[on, j, whole[AT, t]] - 1.0)
+        work[GAINS, j] = loss
+
+
+@jit
+def _ordered(begin, end, on, j, growth, whole, real):
+    """Return the product of factors; four products at once, since each waits for its last."""
+    a = b = c = d = 1.0
+    rest = end - (end - begin) % 4
+    for t in range(begin, rest, 4):
+        a *= real[Q, t] + real[P, t] * growth[on, j, whole[AT, t]]
+        b *= real[Q, t + 1] + real[P, t + 1] * growth[on, j, whole[AT, t + 1]]
+        c *= real[Q, t + 2] + real[P, t + 2] * growth[on, j, whole[AT, t + 2]]
+        d *= real[Q, t + 3] + real[P, t + 3] * growth[on, j, whole[AT, t + 3]]
+    for t in range(rest, end):
+        a *= real[Q, t] + real[P, t] * growth[on, j, whole[AT, t]]
+    return (a * b) * (c * d)
+
+
+@jit
+def _levels(begin, end, on, j, growth, whole, shares):
+    """Return the product of factors of unordered levels."""
+    product = 1.0
+    for t in range(begin, end):
+        at, factor = whole[AT, t], 0.0
+        for k in range(at, at + whole[WIDTH, t]):
+            factor += shares[k] * growth[on, j, k]
+        product *= factor
+    return product
+
+
+@jit
+def _lose_by_differences(first, z, eta, terms, features, shares, work):
+    """Fill the same where exp a has no place in a double."""
+    whole, real, ends = terms.whole, terms.real, terms.ends
+    for j in range(first, z.shape[0]):
+        other, loss = eta - features[j] if z[j] else eta + features[j], 0.0
+        for t in range(ends[WEIGHTED]):
+            at, shift = whole[AT, t], real[OFFSET, t]
+            if ends[ORDERED] <= t < ends[LEVELS]:
+                before = log_mean_exp(eta, at, whole[WIDTH, t], shares)
+                after = log_mean_exp(other, at, whole[WIDTH, t], shares)
+            else:
+                before, after = softplus(eta[at] - shift), softplus(other[at] - shift)
+            loss += real[TIMES, t] * (after - before)
+        for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
+            at = whole[AT, t]
+            loss += bounded_exp(other[at]) - bounded_exp(eta[at])
+        work[GAINS, j] = loss
 
 
 @jit

@@ -22,7 +22,7 @@ from ribp.likelihoods.kind_entries import KindEntryLaw
 from ribp.likelihoods.likelihood import RowKernels
 from ribp.likelihoods.row_sweeps import Laws, Linear, RowPrior, Work
 
-_EVERY, _ROOM = 8, 600.0  # factors before a logarithm, and what their logarithms may add up to
+_EVERY, _ROOM = 64, 600.0  # factors before a logarithm, and what their logarithms may add up to
 _LEAST_BEND = 1e-3
 _SHARE = 0.1  # of every feature: where rows are about linear, if nothing is known of them
 
@@ -91,11 +91,9 @@ class RowsOfKinds(KindEntryLaw):
         largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
         every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
         loadings = np.ascontiguousarray(features.T)
-        steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
-        return kernel.Latent(
-            np.ascontiguousarray(features), loadings, np.exp(steps), np.exp(-steps), background,
-            every,
-        )  # fmt: skip
+        steps = np.where(numbers | (every == 0), 0.0, features)
+        growth = np.exp(np.stack([steps, -steps]))
+        return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
 
     def working(self, data: Data, parameters: Any) -> tuple[Data, FloatArray]:
         """Return data for which rows are about linear and Gaussian, and variances of columns."""
