@@ -45,7 +45,8 @@ class Row:
         kind_terms.fill_terms(
             self.law.places.numbers(self.x[None])[0], mask, self.columns, self.terms
         )
-        self.work, self.shares = np.empty((kernel.WORK, FEATURES)), np.empty(self.law.places.n_latent)
+        self.work = np.empty((kernel.WORK, FEATURES))
+        self.shares = np.empty(self.law.places.n_latent)
         kernel.fill_linear(self.terms, self.latent.loadings, self.work[kernel.LINEAR])
 
     def log_likelihood(self):
@@ -96,6 +97,23 @@ def test_gains_whatever_the_size_of_features(size):
                 there = (at & ~1) | 1 << j
                 expected = density[there] - density[at & ~1] + THETA[j]
                 assert weights[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.0, 30.0, 700.0])
+def test_factors_agree_with_differences_where_eta_is_extreme(level):
+    names = ["binary"] * 5 + ["ordinal", "categorical", "binomial", "negbin"]
+    row = Row(names, "all", 3.0)
+    signs = np.where(np.arange(row.shares.size) % 2, -1.0, 1.0)
+    factors = row.latent._replace(background=row.latent.background + level * signs)
+    assert factors.every > 0
+    eta = np.empty(row.shares.size)
+    for z in ROWS:
+        kind_terms.fill_eta(z, factors.features, factors.background, eta)
+        gains = []
+        for latent in (factors, factors._replace(every=0)):
+            kernel.fill_gains(0, z, eta, row.terms, latent, row.work, row.shares)
+            gains.append(row.work[kernel.GAINS].copy())
+        np.testing.assert_allclose(*gains, rtol=1e-9, atol=1e-9)
 
 
 def test_rates_that_are_too_large_count_for_nothing():

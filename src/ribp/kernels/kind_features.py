@@ -31,7 +31,7 @@ from ribp.kernels.kind_terms import (
     WEIGHTED,
     bounded_exp,
     fill_eta,
-    log_mean_exp,
+    fill_level_shares,
     share_of,
     softplus,
 )
@@ -66,7 +66,7 @@ def add_entry(x, c, level, columns, eta, step, growth, two, shares, out):
             p, q = share_of(eta[at] - columns.thresholds[begin + here])
             add_logistic(0.0, 1.0, p, q, step, growth, two, out)
     elif form == LEVELS:
-        log_mean_exp(eta, at, columns.width[c], shares)
+        fill_level_shares(eta, at, columns.width[c], shares)
         rest = 0.0
         for r in range(columns.width[c]):
             rest += 0.0 if r == level else shares[at + r]

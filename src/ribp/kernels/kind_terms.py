@@ -90,8 +90,9 @@ def new_terms(dims: int) -> Terms:
 def share_of(v):
     """Return g(v) and g(-v), g the logistic function, both precise."""
     e = math.exp(-abs(v))
-    large, small = 1.0 / (1.0 + e), e / (1.0 + e)
-    return (large, small) if v >= 0.0 else (small, large)
+    large = 1.0 / (1.0 + e)
+    small = e * large
+    return large if v >= 0.0 else small, small if v >= 0.0 else large
 
 
 @jit
@@ -107,8 +108,8 @@ def bounded_exp(v):
 
 
 @jit
-def log_mean_exp(eta, at, width, shares):
-    """Fill shares with exp(eta_k)/sum, k from `at` on; return the logarithm of the sum."""
+def fill_level_shares(eta, at, width, shares):
+    """Fill shares with exp(eta_k)/sum, k from `at` on; return the largest eta_k, sum/exp of it."""
     top = eta[at]
     for k in range(at + 1, at + width):
         top = max(top, eta[k])
@@ -116,8 +117,16 @@ def log_mean_exp(eta, at, width, shares):
     for k in range(at, at + width):
         shares[k] = math.exp(eta[k] - top)
         total += shares[k]
+    part = 1.0 / total
     for k in range(at, at + width):
-        shares[k] /= total
+        shares[k] *= part
+    return top, total
+
+
+@jit
+def log_sum_exp(eta, at, width, shares):
+    """Return the logarithm of the sum of exp(eta_k), and fill shares."""
+    top, total = fill_level_shares(eta, at, width, shares)
     return top + math.log(total)
 
 
@@ -178,12 +187,12 @@ def fill_eta(z, features, background, eta):
 
 @jit
 def fill_shares(eta, terms, shares):
-    """Fill P = g(eta - s), or exp(eta), and Q = 1 - P of terms, and `shares` of unordered levels, each at its latent column."""
+    """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta); and `shares` of levels."""
     whole, real, ends = terms.whole, terms.real, terms.ends
     for t in range(ends[ORDERED]):
         real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[ORDERED], ends[LEVELS]):
-        log_mean_exp(eta, whole[AT, t], whole[WIDTH, t], shares)
+        fill_level_shares(eta, whole[AT, t], whole[WIDTH, t], shares)
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
@@ -200,7 +209,7 @@ def log_likelihood(eta, terms, shares):
     for t in range(ends[ORDERED]):
         total -= softplus(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[ORDERED], ends[LEVELS]):
-        total -= log_mean_exp(eta, whole[AT, t], whole[WIDTH, t], shares)
+        total -= log_sum_exp(eta, whole[AT, t], whole[WIDTH, t], shares)
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         total -= real[TIMES, t] * softplus(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):

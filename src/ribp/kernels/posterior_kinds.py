@@ -97,9 +97,7 @@ def anneal_particles(
             here = excess(z, shift, terms, latent, eta, shares)
             log_weights[r] += (beta - grid[t - 1]) * here
             if law.flips:
-                flip_each(
-                    seed, t, r, z, beta, tilted, law.steps, terms, latent, eta, work, shares
-                )
+                flip_each(seed, t, r, z, beta, tilted, law.steps, terms, latent, eta, work, shares)
             relocate_each(seed, t, r, z, beta, tilted, terms, latent, eta, work, shares, active)
             if law.gaps:
                 u = propose(seed, t, r, law, shift, proposal)

@@ -14,7 +14,7 @@ features, on or off, until a flip is made. The gain of having feature i is
 where the sum does not depend on the features of a row. Noisy-OR columns that are 1 add log(1 +
 q_il/(exp eta_l - 1)) to it, with q = 1 - exp(-A) and eta without i: it is added up anew for a
 feature that is on, because eta - A_i would cancel.
-The factors of terms with m = 1 lie between 1 and e whatever eta is: `every` of them, usually eight,
+The factors of terms with m = 1 lie between 1 and e whatever eta is: `every` of them, usually 64,
 are multiplied before a logarithm is taken. Where features are so large that e has no place in a
 double, `every` is zero and differences of logarithms are taken one by one.
 
@@ -22,8 +22,8 @@ double, `every` is zero and differences of logarithms are taken one by one.
 - moving the one at i to place j has log-weight theta_j + gain_j over eta without i;
 - a whole row is proposed and accepted by its `excess` (see `whole_rows`).
 
-eta is made anew after each change, so that nothing cancels. Random numbers of a row are used as in
-`sweep_gaussian`.
+eta is made anew after each change, so that errors do not build up. Random numbers of a row are
+used as in `sweep_gaussian`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from ribp.kernels.kind_terms import (
     fill_shares,
     fill_terms,
     log_likelihood,
-    log_mean_exp,
+    log_sum_exp,
     softplus,
 )
 from ribp.kernels.ones import list_ones, take_out_one
@@ -196,8 +196,8 @@ def _lose_by_differences(first, z, eta, terms, features, shares, work):
         for t in range(ends[WEIGHTED]):
             at, shift = whole[AT, t], real[OFFSET, t]
             if ends[ORDERED] <= t < ends[LEVELS]:
-                before = log_mean_exp(eta, at, whole[WIDTH, t], shares)
-                after = log_mean_exp(other, at, whole[WIDTH, t], shares)
+                before = log_sum_exp(eta, at, whole[WIDTH, t], shares)
+                after = log_sum_exp(other, at, whole[WIDTH, t], shares)
             else:
                 before, after = softplus(eta[at] - shift), softplus(other[at] - shift)
             loss += real[TIMES, t] * (after - before)
