@@ -84,7 +84,7 @@ class Row:
     def log_odds(self, z, i):
         eta = np.empty(DIMS)
         kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
-        rows_kernel.fill_gains(i, z, eta, self.terms, self.latent, self.work, self.shares)
+        rows_kernel.fill_gains(z, eta, self.terms, self.latent, self.work, self.shares)
         prior = THETA[i] + step(TABLE["interval"], int(z.sum() - z[i]))
         return prior + self.work[rows_kernel.GAINS, i]
 

@@ -58,7 +58,7 @@ class Row:
         def odds(z, i):
             eta = np.empty(self.shares.size)
             kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
-            kernel.fill_gains(i, z, eta, self.terms, self.latent, self.work, self.shares)
+            kernel.fill_gains(z, eta, self.terms, self.latent, self.work, self.shares)
             prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
             return prior + self.work[kernel.GAINS, i]
 
@@ -111,7 +111,7 @@ def test_factors_agree_with_differences_where_eta_is_extreme(level):
         kind_terms.fill_eta(z, factors.features, factors.background, eta)
         gains = []
         for latent in (factors, factors._replace(every=0)):
-            kernel.fill_gains(0, z, eta, row.terms, latent, row.work, row.shares)
+            kernel.fill_gains(z, eta, row.terms, latent, row.work, row.shares)
             gains.append(row.work[kernel.GAINS].copy())
         np.testing.assert_allclose(*gains, rtol=1e-9, atol=1e-9)
 

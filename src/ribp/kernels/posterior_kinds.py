@@ -68,7 +68,7 @@ def enumerate_all(
                 log_weight = table[size] + score[size]
                 weigh(seeds[n], log_weight, members[:size], tally, probs[n], sample[n])
             if size < largest:
-                fill_gains(first, none, eta[size], terms, latent, work, shares)
+                fill_gains(none, eta[size], terms, latent, work, shares)
                 gain[size, first:] = work[GAINS, first:]
             size = next_set(members, size, features, smallest, largest)
             if size > 0:

@@ -66,8 +66,8 @@ from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, own_squares
 
 # Rows of the work array, each over features.
-LINEAR, GAINS, SQUARES, SHIFTS = range(4)
-WORK = 4
+LINEAR, GAINS, PRODUCT, FACTOR, ON, OFF, SQUARES, SHIFTS = range(8)
+WORK = 8
 
 
 class Latent(NamedTuple):
@@ -78,7 +78,7 @@ class Latent(NamedTuple):
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
-    """exp A and exp -A, (2, features, latent), not used where `every` is zero; q for noisy-OR."""
+    """exp A' and exp -A', (2, latent, features), not used where `every` is zero; q' for noisy-OR."""
     background: NDArray[np.float64]
     every: int
     """Factors that are multiplied before a logarithm is taken; 0 to take differences."""
@@ -97,27 +97,27 @@ def fill_linear(terms, loadings, linear):
 
 
 @jit
-def fill_gains(first, z, eta, terms, latent, work, shares):
-    """Fill work[GAINS, first:] with the gains of having features; eta is that of z."""
+def fill_gains(z, eta, terms, latent, work, shares):
+    """Fill work[GAINS] with the gains of having features; eta is that of z."""
     if latent.every > 0:
         fill_shares(eta, terms, shares)
-        _lose_by_factors(first, z, terms, latent.growth, latent.every, shares, work)
+        _lose_by_factors(z, terms, latent.growth, latent.every, shares, work)
     else:
-        _lose_by_differences(first, z, eta, terms, latent.features, shares, work)
+        _lose_by_differences(z, eta, terms, latent.features, shares, work)
     if terms.ends[EXPONENTIAL] < terms.ends[SQUARE]:
-        _lose_squares(first, z, eta, terms, latent.features, work)
-    for j in range(first, z.shape[0]):
+        _lose_squares(z, eta, terms, latent.features, work)
+    for j in range(z.shape[0]):
         loss = work[GAINS, j]
         work[GAINS, j] = work[LINEAR, j] + (loss if z[j] else -loss)
     if terms.ends[SQUARE] < terms.ends[HIT]:
-        _gain_hits(first, z, eta, terms, latent, work)
+        _gain_hits(z, eta, terms, latent, work)
 
 
 @jit
-def _lose_squares(first, z, eta, terms, features, work):
+def _lose_squares(z, eta, terms, features, work):
     """Add what squares lose by flips."""
     whole, ends = terms.whole, terms.ends
-    for j in range(first, z.shape[0]):
+    for j in range(z.shape[0]):
         for t in range(ends[EXPONENTIAL], ends[SQUARE]):
             at = whole[AT, t]
             a = -features[j, at] if z[j] else features[j, at]
@@ -125,73 +125,74 @@ def _lose_squares(first, z, eta, terms, features, work):
 
 
 @jit
-def _gain_hits(first, z, eta, terms, latent, work):
+def _gain_hits(z, eta, terms, latent, work):
     """Add what features are worth to noisy-OR columns that are 1."""
     whole, ends, features, growth = terms.whole, terms.ends, latent.features, latent.growth
-    for j in range(first, z.shape[0]):
+    for j in range(z.shape[0]):
         for t in range(ends[SQUARE], ends[HIT]):
             at = whole[AT, t]
             rate = latent.background[at] if z[j] else eta[at]
             for i in range(z.shape[0]):
                 if z[j] and z[i] and i != j:
                     rate += features[i, at]
-            work[GAINS, j] += math.log1p(growth[0, j, at] / math.expm1(rate))
+            work[GAINS, j] += math.log1p(growth[0, at, j] / math.expm1(rate))
 
 
 @jit
-def _lose_by_factors(first, z, terms, growth, every, shares, work):
-    """Fill work[GAINS, first:] with what terms lose by flips, from their shares."""
-    whole, real, ends = terms.whole, terms.real, terms.ends
-    ordered, levels = ends[ORDERED], ends[LEVELS]
-    for j in range(first, z.shape[0]):
-        on, loss, t = z[j], 0.0, 0
-        while t < levels:
-            end = min(t + every, ordered if t < ordered else levels)
-            if t < ordered:
-                loss += math.log(_ordered(t, end, on, j, growth, whole, real))
-            else:
-                loss += math.log(_levels(t, end, on, j, growth, whole, shares))
-            t = end
-        for t in range(levels, ends[WEIGHTED]):
-            factor = real[Q, t] + real[P, t] * growth[on, j, whole[AT, t]]
-            loss += real[TIMES, t] * math.log(factor)
-        for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-            loss += real[P, t] * (growth[on, j, whole[AT, t]] - 1.0)
-        work[GAINS, j] = loss
+def _lose_by_factors(z, terms, growth, every, shares, work):
+    """Fill work[GAINS] with what terms lose by flips, from their shares.
+
+    The innermost loops are over features, all of them, and become vector instructions.
+    """
+    whole, real, ends, left = terms.whole, terms.real, terms.ends, every
+    loss, product, factor = work[GAINS], work[PRODUCT], work[FACTOR]
+    on, off = work[ON], work[OFF]
+    for j in range(z.shape[0]):
+        loss[j], product[j], on[j] = 0.0, 1.0, 1.0 if z[j] else 0.0
+        off[j] = 1.0 - on[j]
+    for t in range(ends[ORDERED]):
+        at, p, q = whole[AT, t], real[P, t], real[Q, t]
+        for j in range(z.shape[0]):
+            product[j] *= q + p * (off[j] * growth[0, at, j] + on[j] * growth[1, at, j])
+        left = _take_logarithms(left, every, product, loss)
+    for t in range(ends[ORDERED], ends[LEVELS]):
+        for j in range(z.shape[0]):
+            factor[j] = 0.0
+        for at in range(whole[AT, t], whole[AT, t] + whole[WIDTH, t]):
+            p = shares[at]
+            for j in range(z.shape[0]):
+                factor[j] += p * (off[j] * growth[0, at, j] + on[j] * growth[1, at, j])
+        for j in range(z.shape[0]):
+            product[j] *= factor[j]
+        left = _take_logarithms(left, every, product, loss)
+    _take_logarithms(1, every, product, loss)
+    for t in range(ends[LEVELS], ends[WEIGHTED]):
+        at, p, q = whole[AT, t], real[P, t], real[Q, t]
+        for j in range(z.shape[0]):
+            e = off[j] * growth[0, at, j] + on[j] * growth[1, at, j]
+            loss[j] += real[TIMES, t] * math.log(q + p * e)
+    for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
+        at, rate = whole[AT, t], real[P, t]
+        for j in range(z.shape[0]):
+            loss[j] += rate * (off[j] * growth[0, at, j] + on[j] * growth[1, at, j] - 1.0)
 
 
 @jit
-def _ordered(begin, end, on, j, growth, whole, real):
-    """Return the product of factors; four products at once, since each waits for its last."""
-    a = b = c = d = 1.0
-    rest = end - (end - begin) % 4
-    for t in range(begin, rest, 4):
-        a *= real[Q, t] + real[P, t] * growth[on, j, whole[AT, t]]
-        b *= real[Q, t + 1] + real[P, t + 1] * growth[on, j, whole[AT, t + 1]]
-        c *= real[Q, t + 2] + real[P, t + 2] * growth[on, j, whole[AT, t + 2]]
-        d *= real[Q, t + 3] + real[P, t + 3] * growth[on, j, whole[AT, t + 3]]
-    for t in range(rest, end):
-        a *= real[Q, t] + real[P, t] * growth[on, j, whole[AT, t]]
-    return (a * b) * (c * d)
+def _take_logarithms(left, every, product, loss):
+    """Add logarithms of products to losses if no factor is left; return how many are left."""
+    if left > 1:
+        return left - 1
+    for j in range(loss.shape[0]):
+        loss[j] += math.log(product[j])
+        product[j] = 1.0
+    return every
 
 
 @jit
-def _levels(begin, end, on, j, growth, whole, shares):
-    """Return the product of factors of unordered levels."""
-    product = 1.0
-    for t in range(begin, end):
-        at, factor = whole[AT, t], 0.0
-        for k in range(at, at + whole[WIDTH, t]):
-            factor += shares[k] * growth[on, j, k]
-        product *= factor
-    return product
-
-
-@jit
-def _lose_by_differences(first, z, eta, terms, features, shares, work):
+def _lose_by_differences(z, eta, terms, features, shares, work):
     """Fill the same where exp a has no place in a double."""
     whole, real, ends = terms.whole, terms.real, terms.ends
-    for j in range(first, z.shape[0]):
+    for j in range(z.shape[0]):
         other, loss = eta - features[j] if z[j] else eta + features[j], 0.0
         for t in range(ends[WEIGHTED]):
             at, shift = whole[AT, t], real[OFFSET, t]
@@ -216,7 +217,7 @@ def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, work,
     for i in range(features):
         if stale:
             fill_eta(z, latent.features, latent.background, eta)
-            fill_gains(i, z, eta, terms, latent, work, shares)
+            fill_gains(z, eta, terms, latent, work, shares)
         on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + beta * work[GAINS, i])
         stale = on != (z[i] != 0)
         if stale:
@@ -229,7 +230,7 @@ def relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares):
     """Fill work[GAINS] with the log-weights of the places where the one at i may go."""
     z[i] = 0
     fill_eta(z, latent.features, latent.background, eta)
-    fill_gains(0, z, eta, terms, latent, work, shares)
+    fill_gains(z, eta, terms, latent, work, shares)
     z[i] = 1
     for j in range(z.shape[0]):
         if z[j] and j != i:

@@ -91,7 +91,7 @@ class RowsOfKinds(KindEntryLaw):
         largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
         every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
         loadings = np.ascontiguousarray(features.T)
-        steps = np.where(numbers | (every == 0), 0.0, features)
+        steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
         growth = np.exp(np.stack([steps, -steps]))
         return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
 

@@ -200,7 +200,7 @@ def _columns(dims: int) -> Columns:
 def _latent(features: FloatArray, offset: FloatArray) -> sweep_kinds.Latent:
     """Return features as kernels want them: q in place of exp A."""
     loadings = np.ascontiguousarray(features.T)
-    growth = -np.expm1(-features)[None].copy()
+    growth = -np.expm1(-loadings)[None]
     return sweep_kinds.Latent(np.ascontiguousarray(features), loadings, growth, offset, 1)
 
 
