@@ -262,8 +262,11 @@ def test_a_mass_too_large_is_refused():
 
 
 def barred(rng, n_rows, missing=0.0, offset=0.0):
-    """Return rows with one or two of three features, and clear data."""
-    rows = ALL[rng.integers(1, 7, n_rows)]
+    """Return rows with one or two of three features, or any with an offset, and clear data.
+
+    With an offset one or two of three could be told in several ways: as pairs, for example.
+    """
+    rows = ALL[rng.integers(0, 8, n_rows) if offset else rng.integers(1, 7, n_rows)]
     components = 3.0 * np.repeat(np.eye(3), 4, axis=1)
     values = offset + rows @ components + 0.3 * rng.normal(size=(n_rows, 12))
     values[rng.random(values.shape) < missing] = np.nan

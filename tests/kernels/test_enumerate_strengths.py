@@ -129,3 +129,30 @@ def test_a_law_that_allows_nothing_else_is_passed_through():
     np.testing.assert_array_equal(log_p, 0.0)
     for one in (probs, sizes, sample):
         assert not one.any()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_rows_are_scored_as_they_are(law):
+    """With one strength the orthant is exact, with two it is an average of 64 draws."""
+    rows = ROWS[[0, 1, 4, 3]]
+    mu, tau, positive = LAWS[law]
+    scores, means = np.empty(4), np.empty((4, FEATURES))
+    seeds, data = np.zeros(4, np.uint64), np.tile(X[0], (4, 1))
+    kernel.score_rows(
+        seeds, data, np.ones(data.shape, bool), rows, *GIVEN, *LAWS[law], scores, means
+    )
+    for z, score, mean in zip(rows, scores, means, strict=True):
+        a = A[z == 1]
+        inverse = np.linalg.inv(a @ a.T + np.eye(len(a)) / tau**2)
+        m = inverse @ (a @ X[0] + mu / tau**2)
+        cov = np.eye(DIMS) + tau**2 * a.T @ a
+        right = stats.multivariate_normal(mu * a.sum(axis=0), cov).logpdf(X[0])
+        right -= stats.norm().logpdf(X[0]).sum()
+        if positive and len(a):
+            orthant = stats.multivariate_normal(-m, inverse).cdf(np.zeros(len(a)))
+            right += np.log(orthant) - len(a) * log_ndtr(mu / tau)
+        drawn = positive and len(a) > 1
+        assert score == pytest.approx(right, abs=0.1 if drawn else 1e-9)
+        assert (mean != 0).tolist() == (z == 1).tolist()
+        assert not positive or (mean >= 0).all()
+        assert positive or np.allclose(mean[z == 1], m)

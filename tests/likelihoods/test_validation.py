@@ -82,7 +82,7 @@ def test_the_input_is_not_changed():
         (np.zeros(3), "X\\[None, :\\]"),
         (np.zeros((2, 2, 2)), "must be a matrix"),
         ([[1.0, np.inf]], "inf in row 0, column 1.*NaN"),
-        ([["a", "b"]], "real numbers.*Encode"),
+        ([["a", "b"]], "real numbers.*encode"),
         ([[1.0], [1.0, 2.0]], "real numbers"),
         (np.ones((2, 2)) * 1j, "real numbers"),
         ("text", "real numbers"),
