@@ -78,7 +78,7 @@ class Latent(NamedTuple):
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
-    """exp A' and exp -A', (2, latent, features), not used where `every` is zero; q' for noisy-OR."""
+    """exp A' and exp -A', (2, latent, features); unused if `every` is zero; q' for noisy-OR."""
     background: NDArray[np.float64]
     every: int
     """Factors that are multiplied before a logarithm is taken; 0 to take differences."""
