@@ -127,15 +127,20 @@ def _lose_squares(z, eta, terms, features, work):
 @jit
 def _gain_hits(z, eta, terms, latent, work):
     """Add what features are worth to noisy-OR columns that are 1."""
-    whole, ends, features, growth = terms.whole, terms.ends, latent.features, latent.growth
-    for j in range(z.shape[0]):
-        for t in range(ends[SQUARE], ends[HIT]):
-            at = whole[AT, t]
-            rate = latent.background[at] if z[j] else eta[at]
-            for i in range(z.shape[0]):
-                if z[j] and z[i] and i != j:
-                    rate += features[i, at]
-            work[GAINS, j] += math.log1p(growth[0, at, j] / math.expm1(rate))
+    whole, ends, growth = terms.whole, terms.ends, latent.growth
+    loadings, background = latent.loadings, latent.background
+    for t in range(ends[SQUARE], ends[HIT]):
+        at = whole[AT, t]
+        odds = 1.0 / math.expm1(eta[at])
+        for j in range(z.shape[0]):
+            own = odds
+            if z[j]:
+                rate = background[at]
+                for i in range(z.shape[0]):
+                    if z[i] and i != j:
+                        rate += loadings[at, i]
+                own = 1.0 / math.expm1(rate)
+            work[GAINS, j] += math.log1p(own * growth[0, at, j])
 
 
 @jit
