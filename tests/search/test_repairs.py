@@ -141,6 +141,8 @@ def test_rows_that_lose_a_feature_become_as_others_are(gaps):
     search = Repairs(rng, model, data, quiet)
     best = search._settled(from_rows(rng, model, data, rows), -np.inf)
     assert best.state.rows[some, 6].all()  # sweeps alone leave it
+    at_once = search._without(best.state, 6).rows  # before any sweep
+    np.testing.assert_array_equal(at_once[some, :6], truth[some])
     pruned = search._pruned(best)
     np.testing.assert_array_equal(pruned.state.rows[some, :6], truth[some])
     assert not pruned.state.rows[:, 6:].any()
