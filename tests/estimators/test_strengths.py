@@ -78,6 +78,13 @@ def test_a_run_that_is_longer_goes_on_to_the_same_bits(tmp_path):
     assert_same_results(whole, again)
 
 
+def test_a_fit_is_judged_by_some_of_its_rows(short_searches, monkeypatch):
+    monkeypatch.setattr("ribp.posterior.judgement._GAIN_ROWS", 40)
+    values, counts, _, _ = loud(5)
+    model = ribp.RestrictedIBP(**STRONG, **LENGTH).fit(values, counts=counts)
+    assert model.result_.judgement.gain.mean > 0.0
+
+
 @pytest.mark.parametrize("law", ["around-one", "positive"])
 def test_a_memory_map_gives_the_same_bits(law, tmp_path):
     values, counts, _, _ = loud(5)

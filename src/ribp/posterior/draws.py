@@ -53,6 +53,11 @@ class Draws(NamedTuple):
         rows = self.unpacked(at)
         return rows if self.sizes is None else unpack_sizes(rows, self.sizes[at])
 
+    def of_rows(self, some: IntArray) -> Draws:
+        """Return the draws of some rows."""
+        sizes = None if self.sizes is None else self.sizes[:, some]
+        return self._replace(rows=self.rows[:, some], sizes=sizes)
+
     def row_probs(self) -> FloatArray:
         """Return the share of draws in which each row has each feature, (rows, features)."""
         total = np.zeros((self.rows.shape[1], self.log_odds.shape[1]), np.int64)
