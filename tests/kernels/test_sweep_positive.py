@@ -111,7 +111,7 @@ def exact_law(seen, table, n=400_000):
     rng = np.random.default_rng(0)
     for z in ROWS:
         support = sweep_strengths.new_support(FEATURES)
-        size, score = sweep_strengths.build(z.copy(), b, support, gram, squares, MU, TAU)
+        size, score = sweep_strengths.build(z.copy(), b, support, gram, squares, MU, TAU, True)
         m, cov = support.m[:size], support.m_matrix[:size, :size]
         order = np.argsort(support.slots[:size])
         s = rng.multivariate_normal(m, cov, n)[:, order] if size else np.zeros((1, 0))

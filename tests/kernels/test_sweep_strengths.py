@@ -65,7 +65,7 @@ def supported(z, seen, law):
     """Return the support of z, its size, and log p(x | S) less that of no features."""
     b, squares, gram = at_hand(seen)
     support = kernel.new_support(FEATURES)
-    size, score = kernel.build(z, b, support, gram, squares, *LAWS[law])
+    size, score = kernel.build(z, b, support, gram, squares, *LAWS[law], True)
     return support, size, score
 
 
@@ -84,7 +84,7 @@ def test_supports_are_those_of_dense_gaussians_also_after_switches(law, seen):
     exact = log_likelihood(seen, mu, tau)
     b, squares, gram = at_hand(seen)
     support, z = kernel.new_support(FEATURES), ROWS[6].copy()
-    size, score = kernel.build(z, b, support, gram, squares, mu, tau)
+    size, score = kernel.build(z, b, support, gram, squares, mu, tau, True)
     assert score == pytest.approx(exact[6] - exact[0], abs=1e-9)
     for i in [0, 1, 0, 3, 2, 1, 1, 2, 0]:  # as it is, then after switches
         at = int(z @ (1 << np.arange(FEATURES)))
@@ -141,7 +141,7 @@ def test_only_places_that_may_be_chosen_are_looked_at(law, loud):
     b, squares, gram = b * loud, squares * loud, gram._replace(matrix=gram.matrix * loud)
     for z in ROWS[1:]:
         support, out = kernel.new_support(FEATURES), np.empty(FEATURES)
-        size, _ = kernel.build(z, b, support, gram, squares, mu, tau)
+        size, _ = kernel.build(z, b, support, gram, squares, mu, tau, False)
         for a in range(size):
             kernel.relocation_log_weights(a, z, size, THETA, support, mu, tau, out)
             i = support.slots[a]

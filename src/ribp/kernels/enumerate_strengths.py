@@ -218,7 +218,7 @@ def score_rows(
     for n in range(rows.shape[0]):
         own_gram(data[n], observed[n], loadings, common, diagonal, b, squares, matrix)
         gram = Gram(matrix, nothing, False, loadings, matrix)
-        size, score = build(rows[n], b, support, gram, squares, mu, tau)
+        size, score = build(rows[n], b, support, gram, squares, mu, tau, True)
         for t in range(size):
             mean[t] = support.m[t]
         if positive and size > 0:

@@ -104,58 +104,63 @@ def slot_of(i, size, support):
 @jit
 def switch_on(i, size, support, gram, diagonal, mu, tau):
     """Give feature i a slot; return the number of slots."""
-    make_row(i, gram)
+    if gram.mask.shape[0] > 0:
+        make_row(i, gram)
     row, e, u, m_matrix = gram.matrix[i], support.k[size], support.u, support.m_matrix
-    features, precision = row.shape[0], 1.0 / (tau * tau)
-    v = support.g[i] + precision
-    mean = (support.rho[i] + mu * precision) / v
+    g, rho, features, precision = support.g, support.rho, row.shape[0], 1.0 / (tau * tau)
+    inverse = 1.0 / (g[i] + precision)
+    mean = (rho[i] + mu * precision) * inverse
     for j in range(features):
         e[j] = row[j]
     e[i] = diagonal[i]
     for t in range(size):
-        u[t] = support.k[t, i]
-        factor = row[support.slots[t]]
+        column, factor = support.k[t], row[support.slots[t]]
+        u[t] = column[i]
         for j in range(features):
-            e[j] -= support.k[t, j] * factor
+            e[j] -= column[j] * factor
     for j in range(features):
-        e[j] /= v
-        support.g[j] -= e[j] * e[j] * v
-        support.rho[j] -= e[j] * v * mean
+        left = e[j]
+        g[j] -= left * left * inverse
+        rho[j] -= left * mean
+        e[j] = left * inverse
     for t in range(size):
+        column, own, scaled = support.k[t], u[t], u[t] * inverse
         for j in range(features):
-            support.k[t, j] -= e[j] * u[t]
+            column[j] -= e[j] * own
         for r in range(size):
-            m_matrix[t, r] += u[t] * u[r] / v
-        m_matrix[t, size] = m_matrix[size, t] = -u[t] / v
-        support.m[t] -= u[t] * mean
-    m_matrix[size, size], support.m[size], support.slots[size] = 1.0 / v, mean, i
+            m_matrix[t, r] += scaled * u[r]
+        m_matrix[t, size] = m_matrix[size, t] = -scaled
+        support.m[t] -= own * mean
+    m_matrix[size, size], support.m[size], support.slots[size] = inverse, mean, i
     return size + 1
 
 
 @jit
 def switch_off(a, size, support, mu, tau):
     """Take the feature in slot a away; the last slot takes its place. Return how many are left."""
-    column, m_matrix, last = support.k[a], support.m_matrix, size - 1
-    i, own, precision = support.slots[a], support.m_matrix[a, a], 1.0 / (tau * tau)
-    mean = support.m[a]
-    for j in range(column.shape[0]):
-        support.g[j] += column[j] * column[j] / own
-        support.rho[j] += column[j] * mean / own
-    support.g[i], support.rho[i] = 1.0 / own - precision, mean / own - mu * precision
+    column, m_matrix, u, last = support.k[a], support.m_matrix, support.u, size - 1
+    g, rho, features = support.g, support.rho, column.shape[0]
+    i, mean, precision = support.slots[a], support.m[a], 1.0 / (tau * tau)
+    inverse = 1.0 / m_matrix[a, a]
+    for j in range(features):
+        scaled = column[j] * inverse
+        g[j] += column[j] * scaled
+        rho[j] += scaled * mean
+    g[i], rho[i] = inverse - precision, mean * inverse - mu * precision
     for t in range(size):
-        support.u[t] = m_matrix[a, t] / own
+        u[t] = m_matrix[a, t] * inverse
     for t in range(size):
         if t != a:
-            for j in range(column.shape[0]):
-                support.k[t, j] -= column[j] * support.u[t]
+            other, factor = support.k[t], u[t]
+            for j in range(features):
+                other[j] -= column[j] * factor
             for r in range(size):
                 if r != a:
-                    m_matrix[t, r] -= support.u[t] * m_matrix[a, r]
-            support.m[t] -= support.u[t] * mean
+                    m_matrix[t, r] -= factor * m_matrix[a, r]
+            support.m[t] -= factor * mean
     if a != last:
         support.slots[a], support.m[a] = support.slots[last], support.m[last]
-        for j in range(column.shape[0]):
-            column[j] = support.k[last, j]
+        column[:] = support.k[last]
         for t in range(last):
             m_matrix[a, t] = m_matrix[t, a] = m_matrix[last, t]
         m_matrix[a, a] = m_matrix[last, last]
@@ -163,14 +168,18 @@ def switch_off(a, size, support, mu, tau):
 
 
 @jit
-def build(z, b, support, gram, diagonal, mu, tau):
-    """Make the support of z from nothing; return its size and log p(x | S) - log p(x | none)."""
-    size, score = 0, 0.0
+def build(z, b, support, gram, diagonal, mu, tau, scored):
+    """Make the support of z from nothing; return its size and log p(x | S) - log p(x | none).
+
+    Zero in the place of the latter unless it is `scored`.
+    """
+    g, rho, size, score = support.g, support.rho, 0, 0.0
     for i in range(z.shape[0]):
-        support.g[i], support.rho[i] = diagonal[i], b[i]
+        g[i], rho[i] = diagonal[i], b[i]
     for i in range(z.shape[0]):
         if z[i]:
-            score += gain(support.g[i], support.rho[i], mu, tau)
+            if scored:
+                score += gain(g[i], rho[i], mu, tau)
             size = switch_on(i, size, support, gram, diagonal, mu, tau)
     return size, score
 
@@ -178,14 +187,14 @@ def build(z, b, support, gram, diagonal, mu, tau):
 @jit
 def may_move(a, z, size, theta, support, mu, tau):
     """Return whether any place but its own may have a weight that `pick` does not take for zero."""
-    i, mean, column = support.slots[a], support.m[a], support.k[a]
+    i, mean, column, g, rho = support.slots[a], support.m[a], support.k[a], support.g, support.rho
     inverse = 1.0 / support.m_matrix[a, a]
-    g, rho, _ = own_terms(i, z, size, support, mu, tau)
-    least = theta[i] + gain(g, rho, mu, tau) - FAR
+    own_g, own_rho, _ = own_terms(i, z, size, support, mu, tau)
+    least = theta[i] + gain(own_g, own_rho, mu, tau) - FAR
     rivals = 0
     for j in range(z.shape[0]):
         scaled = column[j] * inverse
-        most = most_gain(support.g[j] + column[j] * scaled, support.rho[j] + scaled * mean, mu, tau)
+        most = most_gain(g[j] + column[j] * scaled, rho[j] + scaled * mean, mu, tau)
         rivals += (theta[j] + most >= least) & (z[j] == 0)
     return rivals > 0
 
@@ -205,10 +214,11 @@ def relocation_log_weights(a, z, size, theta, support, mu, tau, out):
 @jit
 def _flip_each(seed, number, row, z, size, theta, support, gram, diagonal, step, mu, tau):
     """Flip every feature in order; return how many are on. step[k] = table[k+1] - table[k]."""
+    off_g, off_rho = support.g, support.rho
     for i in range(z.shape[0]):
-        g, rho, a = own_terms(i, z, size, support, mu, tau)
-        if a < 0 and theta[i] + most_gain(g, rho, mu, tau) + step[size] < -CERTAIN:
+        if not z[i] and theta[i] + most_gain(off_g[i], off_rho[i], mu, tau) + step[size] < -CERTAIN:
             continue  # it stays off, as nearly all do: no logarithm is needed to know
+        g, rho, a = own_terms(i, z, size, support, mu, tau)
         log_odds = theta[i] + gain(g, rho, mu, tau) + step[size - z[i]]
         if (log_odds if z[i] else -log_odds) > CERTAIN:
             continue
@@ -264,14 +274,14 @@ def _replace(
     fill_shift(b, diagonal, common_diagonal, guide, mean, precision, mu, tau, shift)
     block = features // 2 + 1 + features
     u = whole_rows.propose(seed, number, row, block, theta, table, shift, proposal)
-    _, before = build(z, b, support, gram, diagonal, mu, tau)
-    size, after = build(proposal, b, support, gram, diagonal, mu, tau)
+    _, before = build(z, b, support, gram, diagonal, mu, tau, True)
+    size, after = build(proposal, b, support, gram, diagonal, mu, tau, True)
     for i in range(features):
         after += (z[i] - proposal[i]) * shift[i]
     if math.log(u) < after - before:
         z[:] = proposal
         return size
-    size, _ = build(z, b, support, gram, diagonal, mu, tau)
+    size, _ = build(z, b, support, gram, diagonal, mu, tau, False)
     return size
 
 
@@ -324,7 +334,7 @@ def sweep(
             gram = Gram(own, mask, add, loadings, common)
         for i in range(features):
             z[i] = rows[n, i] != 0.0
-        size, _ = build(z, b, support, gram, squares, mu, tau)
+        size, _ = build(z, b, support, gram, squares, mu, tau, False)
         if moves[law, FLIPS]:
             size = _flip_each(
                 seed, number, row, z, size, theta, support, gram, squares, steps[law], mu, tau
