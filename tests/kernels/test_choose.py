@@ -143,3 +143,12 @@ def test_wrong_binomials_are_caught(n, p):
 @pytest.mark.parametrize(("n", "p"), [(6, 0.3), (60, 0.4), (60, 0.7)])
 def test_binomial_without_the_compiler(n, p):
     assert holds(check(n, p), replicates(1000))
+
+
+@pytest.mark.parametrize("most", [-30.0, -5.0, -1.0, -1e-3, 0.0, 2.0, math.inf, -math.inf])
+def test_what_is_sure_is_what_the_coin_shows(most):
+    """For no uniform is a coin sure of what it does not show; far from even it mostly is."""
+    draws = np.linspace(0.0, 1.0, 2001)[1:-1]
+    sure = np.array([choose.surely_tails(u, most) for u in draws])
+    assert not (sure & (np.log(draws / (1.0 - draws)) < most)).any()
+    assert sure.mean() > (0.95 if most <= -5.0 else 0.0) or most >= 0.0

@@ -52,6 +52,16 @@ def coin(seed, sweep, row, at, log_odds):
 
 
 @jit
+def surely_tails(draw, most):
+    """Return whether a coin whose log-odds are at most `most` shows False for this uniform.
+
+    Decided without a logarithm, e^-y <= 1/(1 + y + y^2/2 + y^3/6); False where that does not tell.
+    """
+    y = -most
+    return y > 0.0 and draw * (1.0 + y * (1.0 + y * (0.5 + y / 6.0))) >= 1.0 - draw
+
+
+@jit
 def pick(log_weights, u):
     """Return an index with probability proportional to exp(log_weights); -1 if all are zero.
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.kernels import whole_rows
-from ribp.kernels.choose import CERTAIN, FAR, coin, pick
+from ribp.kernels.choose import CERTAIN, FAR, coin, pick, surely_tails
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
@@ -122,13 +122,17 @@ def fill_rest(y, b, gram, rest):
 @jit
 def _flip_each(seed, number, row, block, y, ones, theta, rest, gram, terms, step, mu, tau, mass):
     """Flip every feature in order; return how many are on."""
-    diagonal = terms.g
+    diagonal, factor, loss, drawn, draws = terms.g, terms.factor, terms.loss, -1, (0.0, 0.0)
     for i in range(y.shape[0]):
         on = y[i] != 0.0
         prior = theta[i] + step[ones - on]
         if not on:
-            most = most_weight(diagonal[i], terms.factor[i], terms.loss[i], rest[i], mu, tau)
-            if prior + most < -CERTAIN:
+            most = prior + most_weight(diagonal[i], factor[i], loss[i], rest[i], mu, tau)
+            if most < -CERTAIN:
+                continue
+            if drawn != i // 2:
+                drawn, draws = i // 2, uniform_pair(seed, number, row, i // 2)
+            if surely_tails(draws[i % 2], most):
                 continue
         log_odds = prior + log_weight(diagonal[i], rest[i], mu, tau, mass)
         if coin(seed, number, row, i, log_odds) != on:

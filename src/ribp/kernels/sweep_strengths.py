@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.kernels import whole_rows
-from ribp.kernels.choose import CERTAIN, FAR, coin, pick
+from ribp.kernels.choose import CERTAIN, FAR, coin, pick, surely_tails
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
@@ -214,10 +214,16 @@ def relocation_log_weights(a, z, size, theta, support, mu, tau, out):
 @jit
 def _flip_each(seed, number, row, z, size, theta, support, gram, diagonal, step, mu, tau):
     """Flip every feature in order; return how many are on. step[k] = table[k+1] - table[k]."""
-    off_g, off_rho = support.g, support.rho
+    off_g, off_rho, block, draws = support.g, support.rho, -1, (0.0, 0.0)
     for i in range(z.shape[0]):
-        if not z[i] and theta[i] + most_gain(off_g[i], off_rho[i], mu, tau) + step[size] < -CERTAIN:
-            continue  # it stays off, as nearly all do: no logarithm is needed to know
+        if not z[i]:  # and stays so, as nearly all do: no logarithm is needed to know
+            most = theta[i] + most_gain(off_g[i], off_rho[i], mu, tau) + step[size]
+            if most < -CERTAIN:
+                continue
+            if block != i // 2:
+                block, draws = i // 2, uniform_pair(seed, number, row, i // 2)
+            if surely_tails(draws[i % 2], most):
+                continue
         g, rho, a = own_terms(i, z, size, support, mu, tau)
         log_odds = theta[i] + gain(g, rho, mu, tau) + step[size - z[i]]
         if (log_odds if z[i] else -log_odds) > CERTAIN:
