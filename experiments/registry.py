@@ -41,6 +41,7 @@ EXPERIMENTS = {
         ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz"),
     ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
+    "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 20),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
     "vague_counts": Experiment("Counts that are vague, wrong or unknown", 5, ("reuters_mix.npz",)),
 }
