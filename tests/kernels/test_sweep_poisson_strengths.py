@@ -165,6 +165,40 @@ def test_wrong_sweeps_are_caught(wrong):
     assert is_caught(partial(p_values, "flips", "offset", "most", **wrong), 4000)
 
 
+def walked(step, n, seed):
+    """Compare sets with quadrature after a walk along the labels, or moves in random order.
+
+    A walk moves a feature that is on when it comes by: it may leave its place, and never enter it.
+    """
+    probs, _, laws = posterior("one count", "offset", "all")
+    rng, data = np.random.default_rng(seed), at_hand(OFFSETS["offset"], SEEN["all"])
+    rates, work, found = np.empty(data.at.size), np.empty((8, FEATURES)), np.zeros(8)
+    for which in rng.choice(len(SETS), n, p=probs):
+        strengths, law = laws[which]
+        y = SETS[which].astype(float)
+        y[y > 0] = strengths[rng.choice(len(law), p=law)]
+        for i in step(rng, y):
+            if y[i] > 0.0:
+                kernel.fill_places(i, y, THETA, data, SHAPE, rates, work)
+                weights = work[kernel.WEIGHTS]
+                j = rng.choice(FEATURES, p=np.exp(weights - logsumexp(weights)))
+                new = rng.gamma(work[kernel.SHAPES, j]) / work[kernel.RATES, j]
+                gained = 0.0
+                for place, s, sign in ((j, new, 1.0), (i, y[i], -1.0)):
+                    fit = (work[row, place] for row in (kernel.SHAPES, kernel.RATES, kernel.LOG_Z))
+                    gained += sign * kernel.log_excess(s, place, rates, data, SHAPE, *fit)
+                if np.log(rng.random()) < gained:
+                    y[i], y[j] = 0.0, new
+        found[int((y > 0) @ CODE)] += 1
+    return [frequencies_p_value(found, probs)]
+
+
+@pytest.mark.jit
+def test_a_walk_along_the_labels_is_caught():
+    assert holds(partial(walked, lambda rng, y: rng.permutation(np.flatnonzero(y))), 1000)
+    assert is_caught(partial(walked, lambda rng, y: range(FEATURES)), 2000)
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("offset", OFFSETS)
 @pytest.mark.parametrize("seen", SEEN)

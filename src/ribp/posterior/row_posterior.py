@@ -89,7 +89,10 @@ def row_posterior(
     for law in np.unique(law_of_row):
         at = np.flatnonzero(law_of_row == law)
         table = np.ascontiguousarray(prior.tables[law])
-        arguments = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
+        own = (one[at] for one in rows.own)
+        arguments = (
+            rows.values[at], rows.observed[at], *own, *rows.features, prior.log_odds, table
+        )  # fmt: skip
         part = _empty(at.size, size, entries.counts)
         if entries.possible_rows(table, size) <= max_enumerated:
             more = (part.standard_error, part.sizes) if rows.sized else ()
