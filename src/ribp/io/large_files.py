@@ -19,6 +19,7 @@ from ribp.counts import CountLaw, RowCounts
 from ribp.errors import InputError
 from ribp.io.count_options import check_law, counts_from, missing_law
 from ribp.io.data_file import DataFile, no_such_column
+from ribp.io.exposure_options import exposure_from
 from ribp.io.formats import check_start, kind_of
 from ribp.io.input_options import InputOptions
 from ribp.io.parquet_files import copy_parquet
@@ -67,6 +68,8 @@ class OpenFile(NamedTuple):
     counts: RowCounts | None
     file: DataFile | None
     """Names, and columns that were set aside; None if it has none."""
+    exposure: Any = None
+    """Of each row, "learn", or None."""
 
 
 class LargeFile(NamedTuple):
@@ -113,7 +116,7 @@ class LargeFile(NamedTuple):
                 source = npy_source(copy)
             counts = self._rows(source, file)
             with _store(source, self.scheduler, folder) as store:
-                yield OpenFile(store, counts, file)
+                yield OpenFile(store, counts, file, exposure_from(self.options.exposure, file))
         finally:
             copy.unlink(missing_ok=True)
 

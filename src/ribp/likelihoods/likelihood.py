@@ -67,7 +67,8 @@ class RowKernels(NamedTuple):
     """What the kernels leave out of log p(x), shape (rows,)."""
     features: tuple[Any, ...]
     """What the kernels take of the parameters."""
-    enumerate: Callable[..., None]
+    enumerate: Callable[..., None] | None
+    """None if even one z costs an integral that has no closed form: rows are annealed, always."""
     anneal: Callable[..., None]
     sized: bool = False
     """Whether entries have sizes, whose means they fill as well."""

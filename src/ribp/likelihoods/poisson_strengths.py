@@ -184,7 +184,7 @@ class PoissonStrengths(PoissonCounts):
         laws = parameters.strength_scale**-2, exposures.SHAPE if self.learns_exposure else 0.0
         return RowKernels(
             data.values, seen, exact_sums(terms, seen), (loadings, parameters.background, *laws),
-            _anneal_all, _anneal, sized=True, own=(own,),
+            None, _anneal, sized=True, own=(own,),
         )  # fmt: skip
 
 
@@ -209,9 +209,3 @@ def _strengths_log_density(parameters: Any, strengths: FloatArray) -> float:
 def _anneal(seeds: Any, n_particles: int, n_steps: int, *given: Any) -> None:
     """Sum z out and integrate strengths by annealing, with fewer particles and steps."""
     poisson_strengths(seeds, max(n_particles // _PART, 2), max(n_steps // _PART, 1), *given)
-
-
-def _anneal_all(seeds: Any, *given: Any) -> None:
-    """Do the same where z could be enumerated, but strengths could not."""
-    log_density, probs, sample, errors, sizes = given[-5:]
-    _anneal(seeds, 64, 64, *given[:-5], log_density, errors, probs, sample, sizes)

@@ -145,9 +145,7 @@ class Result:
         values, hidden
             True values, and which entries were hidden, shape (rows, dims).
         """
-        own = ALL_ALIKE if self.exposures is None else self.exposures
-        data = data._replace(exposures=own)
-        alone = self.model.likelihood.column_log_density(data, values)[hidden]
+        alone = self.model.likelihood.column_log_density(self.exposed(data), values)[hidden]
         gains = self.held_out_log_density(values, hidden) - alone
         gain = gain_of(gains, np.nonzero(hidden)[0])
         if self.judgement is None or not np.isfinite(gain).all():
@@ -465,6 +463,11 @@ class Result:
             return None
         learned = array(self._tree, "features", "exposure")[list(self.alignment.chains)]
         return np.asarray(learned.mean(axis=(0, 1), dtype=np.float64))
+
+    def exposed(self, data: Data) -> Data:
+        """Return the data of the fit with the exposures of their rows, if they have any."""
+        own = ALL_ALIKE if self.exposures is None else self.exposures
+        return data._replace(exposures=own)
 
     def _exposed(self, data: Data, exposure: ArrayLike | None) -> Data:
         """Return data of new rows with their exposures."""
