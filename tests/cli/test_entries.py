@@ -1,5 +1,7 @@
 """Entries that count, and exposures, as a person types them: fits, reports, rows, refusals."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,22 @@ def test_from_a_fit_to_a_report_and_decoded_rows(ribp, table, tmp_path):
     assert ribp("transform", run, table, "--decode", "--out", out)[0] == 0
     lines = out.read_text().splitlines()[1:]
     assert all(sum(map(int, line.split(","))) == 3 for line in lines)
+
+
+def test_multiplicities_are_compared_with_the_unrestricted_buffet(ribp, table, tmp_path):
+    given = ["--counts", "exactly(3)", *SUMS, *QUICK, "--holdout", "0.05"]
+    code, said, err = ribp("compare", table, *given, "--json")
+    assert code == 0, err
+    models = json.loads(said)["models"]
+    assert models["restricted"]["log_density"] > models["unrestricted"]["log_density"] - 1.0
+    run = tmp_path / "run"
+    assert ribp("fit", table, *given, "--out", run)[0] == 0
+    code, said, err = ribp("compare", run)
+    assert code == 0, err
+    assert "unrestricted" in said
+    code, _, err = ribp("compare", table, *given, "--likelihood", "poisson", "--entries", "binary")
+    assert code == 1
+    assert "X must hold counts" in err
 
 
 def test_what_cannot_be_is_refused(ribp, table, tmp_path):
