@@ -202,21 +202,3 @@ def test_a_walk_along_the_labels_is_caught():
 @pytest.mark.parametrize("seen", SEEN)
 def test_sweeps_without_the_compiler(name, offset, seen):
     assert holds(partial(p_values, name, offset, seen, sweeps=2), replicates(30))
-
-
-@pytest.mark.parametrize("seen", SEEN)
-def test_exposures_have_their_law(seen):
-    y = np.array([0.7, 0.0, 1.3])
-
-    def check(n, seed):
-        out = np.empty(n)
-        observed = np.empty((0, 0), bool) if seen == "all" else np.tile(SEEN[seen], (n, 1))
-        kernel.draw_exposures(
-            np.uint64(seed), 0, 5, np.tile(X, (n, 1)), observed, np.tile(y, (n, 1)), LOADINGS,
-            OFFSETS["offset"], 2.0, 1.5, out,
-        )  # fmt: skip
-        shape = 2.0 + X[SEEN[seen]].sum()
-        rate = 1.5 + (OFFSETS["offset"] + y @ A)[SEEN[seen]].sum()
-        return [stats.kstest(out, stats.gamma(shape, scale=1 / rate).cdf).pvalue]
-
-    assert holds(check, replicates(200, 20_000))

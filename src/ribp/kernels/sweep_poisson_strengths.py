@@ -308,22 +308,3 @@ def sweep(
                 precision, rates, work, support,
             )  # fmt: skip
         _slice_each(seed, place, y, own, shape, rates)
-
-
-@jit
-def draw_exposures(seed, number, first, data, observed, rows, loadings, offset, shape, rate, out):
-    """Draw r_n ~ Gamma(shape + sum of counts, rate + sum of rates) over observed columns.
-
-    `seed` is not that of a sweep of the same number.
-    """
-    place = np.empty(3, np.int64)
-    for n in range(rows.shape[0]):
-        counts, total = shape, rate
-        for d in range(data.shape[1]):
-            if observed.shape[0] == 0 or observed[n, d]:
-                counts += data[n, d]
-                total += offset[d]
-                for i in range(rows.shape[1]):
-                    total += rows[n, i] * loadings[d, i]
-        begin_row(place, number, first + n)
-        out[n] = math.exp(log_gamma_variate(seed, place, counts)) / total

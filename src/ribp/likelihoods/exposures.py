@@ -7,7 +7,9 @@ Given everything else it is a gamma variate,
 
     r_n ~ Gamma(a + sum_d x_nd, rate a + sum_d rate_nd),        sums over observed columns.
 
-It belongs to no state: every sweep begins with a draw of it. Integrated out, a row has the density
+It belongs to no state: every sweep begins with a draw of it (and of its scale against that of the
+strengths of the row, if there are any: `ribp.kernels.exposure_moves`). Integrated out, a row has
+the density
 
     a^a Gamma(a + n)/(Gamma(a) (a + L)^{a + n}) prod_d rate_d^{x_d}/x_d!,
 
@@ -25,7 +27,7 @@ from scipy.special import gammaln, xlogy
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
-from ribp.kernels import sweep_poisson_strengths as kernel
+from ribp.kernels import exposure_moves as kernel
 from ribp.likelihoods.data import ALL_ALIKE, BoolArray, Data, Rows, shown
 
 MODES = ("one", "given", "learn")
@@ -33,6 +35,7 @@ MODES = ("one", "given", "learn")
 SHAPE = 2.0
 """The number a."""
 _APART = np.uint64(0x9E3779B97F4A7C15)  # keys of exposures, apart from those of rows
+_RESCALED = np.uint64(0xC2B2AE3D27D4EB4F)  # keys of their scales
 _LEAST, _MOST = 1e-100, 1e100
 
 
@@ -115,6 +118,25 @@ def drawn(
     kernel.draw_exposures(
         seed ^ _APART, number, first, data.values, data.observed, rows, loadings, offset,
         SHAPE, SHAPE, out,
+    )  # fmt: skip
+    return out
+
+
+def drawn_with_strengths(
+    seed: np.uint64,
+    number: int,
+    first: int,
+    data: Data,
+    rows: Any,
+    loadings: FloatArray,
+    offset: FloatArray,
+    shape: float,
+) -> FloatArray:
+    """Draw the same where entries have strengths, and change these along their common scale."""
+    out = drawn(seed, number, first, data, rows, loadings, offset)
+    kernel.rescale(
+        seed ^ _RESCALED, number, first, data.values, data.observed, rows, loadings, offset,
+        shape, SHAPE, out,
     )  # fmt: skip
     return out
 

@@ -146,7 +146,9 @@ def poisson_strength_work(
     def work(first: int, data: Data, law_of_row: IntArray, rows: Any) -> StrengthSplits:
         at, given = (seed, number, first), (guide.loadings, offset)
         rows *= parameters.factors
-        own = exposures.drawn(*at, data, rows, *given) if learn else data.each_exposure
+        own = data.each_exposure
+        if learn:
+            own = exposures.drawn_with_strengths(*at, data, rows, *given, shape)
         sized.sweep(
             *at, guide.products(data, own), data.values, data.observed, rows, guide.loadings,
             guide.totals, offset, own, shape, *guide.arguments(law_of_row),
