@@ -46,7 +46,7 @@ from ribp.rng import kernel_seed
 
 _USUAL_SCALE = 0.25
 _SPREAD = 1e-12  # of strengths, for each of them, below which they are taken as equal
-_PART = 4  # a sweep costs so much more: as many times fewer particles, and steps, are taken
+_PARTICLES, _STEPS = 2, 4  # a sweep costs more than others: so many times fewer are taken
 
 
 class PoissonStrengthParameters(NamedTuple):
@@ -208,4 +208,4 @@ def _strengths_log_density(parameters: Any, strengths: FloatArray) -> float:
 
 def _anneal(seeds: Any, n_particles: int, n_steps: int, *given: Any) -> None:
     """Sum z out and integrate strengths by annealing, with fewer particles and steps."""
-    poisson_strengths(seeds, max(n_particles // _PART, 2), max(n_steps // _PART, 1), *given)
+    poisson_strengths(seeds, max(n_particles // _PARTICLES, 2), max(n_steps // _STEPS, 1), *given)
