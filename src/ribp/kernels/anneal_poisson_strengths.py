@@ -179,10 +179,10 @@ def poisson_strengths(
             log_weights[r] = log_excess(
                 particles[r], own[r], shift, row, background, n_counts, learned, np.empty(m)
             )
-        fill_grid(log_weights, grid)
+        betas = fill_grid(log_weights, grid)
         begin(seeds[n], 0, law, shift, a, own_shape, exposure, support, particles, own)
         anneal(
-            seeds[n], grid, row, background, n_counts, shift, law, a, own_shape, particles, own,
+            seeds[n], betas, row, background, n_counts, shift, law, a, own_shape, particles, own,
             log_weights,
         )  # fmt: skip
         fill_sizes(log_weights, particles, sizes[n])
