@@ -19,6 +19,7 @@ features were matched one to one (Hungarian method).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,19 +58,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parse(parser("texts"), arguments)
     scale = QUICK if given.quick else Scale()
     study = Study(given, {k: v for k, v in scale._asdict().items() if k != "n_seeds"})
-    for seed in range(scale.n_seeds):
-        for name in CASES:
-            case = load(name, given.data)
-            if scale.n_rows is not None and scale.n_dims is not None:
-                case = case.part(scale.n_rows, scale.n_dims)
-            for method in METHODS:
-                if study.wants(name, method, seed):
-                    rows, seconds = _answer(method, case, seed, scale.n_sweeps)
-                    numbers = {
-                        "F1": f1(rows, case.rows),
-                        "by feature": float(feature_f1(rows, case.rows).mean()),
-                    }
-                    study.add(name, method, seed, numbers=numbers, seconds=seconds)
+    for name in CASES:
+        case = load(name, given.data)
+        if scale.n_rows is not None and scale.n_dims is not None:
+            case = case.part(scale.n_rows, scale.n_dims)
+        for seed, method in product(range(scale.n_seeds), METHODS):
+            if study.wants(name, method, seed):
+                rows, seconds = _answer(method, case, seed, scale.n_sweeps)
+                numbers = {
+                    "F1": f1(rows, case.rows),
+                    "by feature": float(feature_f1(rows, case.rows).mean()),
+                }
+                study.add(name, method, seed, numbers=numbers, seconds=seconds)
     _write(given.out / "table.md", study)
 
 
@@ -127,7 +127,8 @@ def _write(path: Path, study: Study) -> None:
         lines += [f"**{title}.**", "", *table(("", *CASES), rows)]
     rows = [[m, *(median(study.values(c, m, of="seconds"), 1) for c in CASES)] for m in METHODS]
     lines += ["**Seconds of the processor.**", "", *table(("", *CASES), rows)]
-    write_text(path, lines)
+    runs = [f"{case} {study.values(case, METHODS[-1], of='F1').size}" for case in CASES]
+    write_text(path, [*lines, f"Seeds: {', '.join(runs)}."])
 
 
 if __name__ == "__main__":

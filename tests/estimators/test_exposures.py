@@ -62,7 +62,7 @@ def test_rows_exposures_and_strengths_are_found(fitted):
     if own is None:
         assert np.corrcoef(np.log(model.exposures_), np.log(OWN))[0, 1] > 0.6
     else:
-        np.testing.assert_array_equal(model.exposures_, OWN)
+        np.testing.assert_allclose(model.exposures_, OWN)
     spread = np.sqrt(X.mean())
     assert (X - model.result_.fitted()).std() < 2 * spread
 
@@ -143,6 +143,16 @@ def test_exposures_of_a_fit_are_asked_for_again(fitted):
         model.transform(X[FEW], COUNTS[FEW], given)
     with pytest.raises(InputError, match="exposure"):
         model.sample(2, exposure=None if own is not None else [1.0, 1.0])
+
+
+def test_the_unit_of_exposures_does_not_matter():
+    model = ribp.RestrictedIBP(**COUNTED, **LENGTH)
+    found = model.fit(X, counts=COUNTS, exposure=OWN)
+    score, components = found.score(X, counts=COUNTS, exposure=OWN), found.components_
+    again = model.fit(X, counts=COUNTS, exposure=1024 * OWN)
+    np.testing.assert_array_equal(again.components_, components)
+    np.testing.assert_allclose(again.exposures_, 1024 * OWN)
+    assert again.score(X, counts=COUNTS, exposure=1024 * OWN) == score
 
 
 def test_fit_and_transform_in_one():

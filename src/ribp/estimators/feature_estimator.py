@@ -113,7 +113,9 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         mode = exposures.mode_of(exposure)
         likelihood = self._likelihood(store, kinds, dim_names, row_names, mode)
         if mode == "given":
-            store.use_exposures(exposures.checked(exposure, store.shape[0]))
+            own = exposures.checked(exposure, store.shape[0])
+            likelihood = exposures.in_unit_of(likelihood, own)
+            store.use_exposures(own / own.mean())
         model, grow = self._model(store.shape[0], likelihood, counts)
         return prepare(
             model,

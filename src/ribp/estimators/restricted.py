@@ -20,7 +20,7 @@ from ribp.estimators.containers import contained
 from ribp.estimators.describe import count_laws
 from ribp.estimators.feature_estimator import Features
 from ribp.likelihoods import Likelihood
-from ribp.likelihoods.exposures import Exposure, mode_of, typical
+from ribp.likelihoods.exposures import Exposure, mode_of, of_new_rows, typical
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.posterior.new_rows import NewRows
@@ -162,7 +162,8 @@ class RestrictedIBP(Features):
         exposure
             With likelihood="poisson" by what the rates of each row are multiplied: a positive
             number a row, such as the length of a text; "learn" to find out; None if rows are alike.
-            Where it was given here, `transform` and others want it of their rows.
+            Its unit does not matter: features are rates at the mean exposure. Where it was given
+            here, `transform` and others want it of their rows.
         """
         return self._fit(X, counts, exposure)
 
@@ -222,11 +223,12 @@ class RestrictedIBP(Features):
         check_is_fitted(self)
         data, _ = self._data(X, reset=False)
         sizes = self.result_.rows_given(data, counts, exposure).sizes[:, self._kept]
-        mode = self.result_.model.likelihood.exposure
-        if mode == "one":
+        likelihood = self.result_.model.likelihood
+        if likelihood.exposure == "one":
             return self._made(sizes, X)
         rates = sizes @ self.components_ + self.background_
-        own = typical(data, rates) if mode == "learn" else np.asarray(exposure)
+        own = of_new_rows(likelihood, exposure, len(rates))
+        own = typical(data, rates) if likelihood.exposure == "learn" else own
         return contained(self, own[:, None] * rates, X, self._columns())
 
     def _sized_rows(

@@ -2,7 +2,8 @@
 
     x_nd ~ Poisson(r_n rate_nd),      r_n ~ Gamma(a, rate a), a = 2, if it is learned.
 
-Long texts have more words, long visits more events: r_n is their length, or what stands for it.
+Long texts have more words, long visits more events: r_n is their length, or what stands for it, in
+units of its mean (`PoissonCounts.exposure_unit`).
 Given everything else it is a gamma variate,
 
     r_n ~ Gamma(a + sum_d x_nd, rate a + sum_d rate_nd),        sums over observed columns.
@@ -19,6 +20,7 @@ n = sum_d x_d and L = sum_d rate_d.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -71,6 +73,11 @@ def checked(given: Any, n_rows: int) -> FloatArray:
     return exposures
 
 
+def in_unit_of(likelihood: Any, given: FloatArray) -> Any:
+    """Return a likelihood that knows the mean of exposures."""
+    return replace(likelihood, exposure_unit=float(given.mean()))
+
+
 def check_store(mode: str, given: FloatArray) -> None:
     """Raise an `InputError` unless data have exposures if and only if the likelihood knows it."""
     if (mode == "given") != bool(given.size):
@@ -82,17 +89,18 @@ def check_store(mode: str, given: FloatArray) -> None:
         )
 
 
-def of_new_rows(mode: str, given: Any, n_rows: int) -> FloatArray:
-    """Return exposures of rows that were not fitted, in a fit of this mode; (0,) without any."""
+def of_new_rows(likelihood: Any, given: Any, n_rows: int) -> FloatArray:
+    """Return exposures of rows that were not fitted, in units of the fit; (0,) without any."""
+    mode = likelihood.exposure
     if mode == "given":
         if given is None:
             raise InputError(
                 "exposure",
                 "must be given for these rows, as it was in the fit",
                 None,
-                "Pass one positive number a row.",
+                "Pass one positive number a row; on the command line --exposure column:NAME.",
             )
-        return checked(given, n_rows)
+        return checked(given, n_rows) / float(likelihood.exposure_unit)
     if given is not None:
         why = "learned" if mode == "learn" else "left out"
         raise InputError(

@@ -86,6 +86,9 @@ class PoissonCounts(PoissonEntryLaw):
         The first rows of A, if they are known: positive numbers.
     exposure
         "one" if rows have none, "given" if data come with them, "learn" to learn them.
+    exposure_unit
+        By what exposures of the user are divided before they come with the data: their mean in the
+        fit. Features are thereby rates at the mean exposure, whatever its unit.
     """
 
     background: bool = False
@@ -94,6 +97,7 @@ class PoissonCounts(PoissonEntryLaw):
     prior_mean: float = 1.0
     known: tuple[tuple[float, ...], ...] = ()
     exposure: str = "one"
+    exposure_unit: float = 1.0
 
     parameters_type: ClassVar[type] = PoissonParameters
     empty_rows_are_zero: ClassVar[bool] = True

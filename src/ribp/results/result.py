@@ -458,7 +458,8 @@ class Result:
     def _exposures(self) -> FloatArray | None:
         law = self.model.likelihood
         if law.exposure == "given":
-            return array(self._tree, "laws", "exposure")
+            unit: float = law.exposure_unit  # type: ignore[attr-defined]
+            return np.asarray(unit * array(self._tree, "laws", "exposure"))
         if law.exposure == "one":
             return None
         learned = array(self._tree, "features", "exposure")[list(self.alignment.chains)]
@@ -466,8 +467,10 @@ class Result:
 
     def exposed(self, data: Data) -> Data:
         """Return the data of the fit with the exposures of their rows, if they have any."""
-        own = ALL_ALIKE if self.exposures is None else self.exposures
-        return data._replace(exposures=own)
+        if self.exposures is None:
+            return data._replace(exposures=ALL_ALIKE)
+        unit = getattr(self.model.likelihood, "exposure_unit", 1.0)
+        return data._replace(exposures=self.exposures / unit)
 
     def _exposed(self, data: Data, exposure: ArrayLike | None) -> Data:
         """Return data of new rows with their exposures."""
@@ -475,7 +478,7 @@ class Result:
 
     def _checked_exposure(self, exposure: ArrayLike | None, n_rows: int) -> FloatArray:
         """Return exposures of new rows, which must be given if and only if the fit was."""
-        return exposures.of_new_rows(self.model.likelihood.exposure, exposure, n_rows)
+        return exposures.of_new_rows(self.model.likelihood, exposure, n_rows)
 
     def _check_values(self, data: Data) -> None:
         """Raise an `InputError` if some entries cannot be."""
