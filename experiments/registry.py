@@ -41,6 +41,11 @@ EXPERIMENTS = {
         5,
         ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz"),
     ),
+    "texts": Experiment(
+        "Topics of news: strengths and exposures of counts, beside NMF",
+        30,
+        ("reuters_mix.npz", "reuters_digest.npz"),
+    ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
     "vague_counts": Experiment("Counts that are vague, wrong or unknown", 5, ("reuters_mix.npz",)),

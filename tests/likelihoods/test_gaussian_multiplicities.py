@@ -115,7 +115,7 @@ def other_restriction(rng, seed, state, model, data):
     prior = broken.row_prior(state)
     work = broken.likelihood.row_work(seed, state.number, state.parameters, prior)
     rows = state.rows.copy()
-    work(0, data.values, data.observed, model.counts.law_of_row, rows)
+    work(0, data, model.counts.law_of_row, rows)
     return state._replace(rows=rows), None
 
 

@@ -98,7 +98,7 @@ def test_entries_and_columns_alone():
     np.testing.assert_allclose(law.variances(means, None), p * (1 - p))
     alone = law.column_log_density(X, np.ones((1, 2)))
     np.testing.assert_allclose(np.exp(alone), [[2.5 / 4, 1.5 / 3]])
-    left = np.exp(law.left_out_log_density(X.values, X.observed))
+    left = np.exp(law.left_out_log_density(X))
     np.testing.assert_allclose(left[:, 0], [1.5 / 3, 0.5 / 3, 1.5 / 3])
     linear, table = law.linearised(X)
     assert linear.background
