@@ -147,6 +147,31 @@ def test_log_joint_is_that_of_its_parts(law):
     assert likelihood.log_joint(data, rows, parameters) == pytest.approx(exact, rel=1e-12)
 
 
+@pytest.mark.parametrize("law", ["around-one", "signed", "positive"])
+def test_log_density_of_strengths_given_data_and_rows(law):
+    likelihood, rng = GaussianStrengths(background=True, strength_law=law), np.random.default_rng(2)
+    parameters = likelihood.draw_prior(rng, 3, 4)
+    most = 1 if law == "positive" else 3  # of more positive strengths the mass is a mean of draws
+    z = np.array([rng.permutation(np.arange(3) < k) for k in rng.integers(0, most + 1, 6)], np.int8)
+    rows = likelihood.draw_sizes(rng, z, parameters)
+    values = likelihood.draw_data(rng, rows, parameters)
+    values[0, 1] = values[2, 3] = np.nan
+    loadings, exact = likelihood.loadings(parameters), 0.0
+    mu, tau = likelihood.mean_strength, parameters.strength_scale
+    for n, x in enumerate((values - parameters.background) / parameters.noise_scale):
+        own, seen = z[n] == 1, ~np.isnan(x)
+        a = loadings[np.ix_(own, seen)]
+        m_matrix = np.linalg.inv(a @ a.T + np.eye(own.sum()) / tau**2)
+        m = m_matrix @ (a @ x[seen] + mu / tau**2)
+        if own.any() and law == "positive":
+            width = np.sqrt(m_matrix[0, 0])
+            exact += stats.truncnorm(-m[0] / width, np.inf, m[0], width).logpdf(rows[n, own][0])
+        elif own.any():
+            exact += stats.multivariate_normal(m, m_matrix).logpdf(rows[n, own])
+    found = likelihood.sizes_log_density(with_missing(values), rows, parameters)
+    assert found == pytest.approx(exact, rel=1e-9)
+
+
 def test_a_law_must_be_one_that_exists():
     with pytest.raises(InputError, match="strength_law"):
         GaussianStrengths(strength_law="loud")

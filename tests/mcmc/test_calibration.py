@@ -4,11 +4,26 @@ from dataclasses import replace
 
 import pytest
 
-from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods import (
+    GaussianStrengths,
+    LinearGaussian,
+    NegativeBinomialMultiplicities,
+    PoissonMultiplicities,
+)
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.testing.calibration import chain_fit, rank_p_values
 from ribp.testing.goodness import holds, is_caught, is_slow, replicates
-from tests.helpers.gibbs_cases import CASES, DIMS, FIXED_NOISE, FIXED_SIZE, Trial
+from tests.helpers.gibbs_cases import (
+    CASES,
+    DIMS,
+    FIXED_NOISE,
+    FIXED_SIZE,
+    INTERVALS,
+    SOME,
+    Trial,
+    case,
+    some,
+)
 
 pytestmark = pytest.mark.jit
 
@@ -21,12 +36,33 @@ REPLICATES, DRAWS = replicates(60, 400), replicates(9, 19)  # the slow tier fill
 # missing, have a third after four, and seldom move at all in some data sets: they have a test of
 # their own, which looks at few statistics.
 THIN, LONG = replicates(4, 8), 20
-SOME = ["fixed scales"]
+FEW = ["fixed scales"]
 MORE = ["gap, missing", "noise per column", "shared noise"]
 COUNTS = ["counts, background", "counts"]
 SLOW_TO_FORGET = {
     "learned laws, missing": ["ones of the last row", "law 1 at 2", "log likelihood"],
 }
+
+
+def sized(likelihood, weights, concentration=1.5):
+    """Return a case whose entries have sizes, some data missing, its mass fixed."""
+    return case(INTERVALS, likelihood, weights, SOME, 1.2, concentration)
+
+
+SIZED = {
+    law: sized(GaussianStrengths(strength_law=law), "weak-limit")
+    for law in ("around-one", "signed", "positive")
+}
+for restrict in ("sum", "nonzeros"):
+    SIZED |= {
+        f"poisson, {restrict}": sized(PoissonMultiplicities(restrict=restrict), "gamma-odds"),
+        f"negative binomial, {restrict}": sized(
+            NegativeBinomialMultiplicities(restrict=restrict, failures=2.0), "weak-limit", 3.0
+        ),
+    }
+QUICK = ["signed", "negative binomial, sum"]
+SIZED_REPLICATES, SIZED_THIN = replicates(40, 200), 8
+THIN_FOR = {"negative binomial, nonzeros": LONG}  # units of a row: a fifth after eight sweeps
 
 
 def ranked(trial, tried=None, thin=THIN, only=None):
@@ -66,14 +102,20 @@ def with_fixed_mass(name, update):
     return Trial((replace(model, mass=1.2), missing), update)
 
 
-@pytest.mark.parametrize("name", SOME + MORE + COUNTS if is_slow() else SOME)
+@pytest.mark.parametrize("name", FEW + MORE + COUNTS if is_slow() else FEW)
 def test_ranks_of_gibbs_rows_are_uniform(name):
     assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory)), REPLICATES)
 
 
+@pytest.mark.parametrize("name", some(SIZED, QUICK))
+def test_ranks_of_entries_with_sizes_are_uniform(name):
+    trial = Trial(SIZED[name], gibbs_rows.update_in_memory)
+    assert holds(ranked(trial, thin=THIN_FOR.get(name, SIZED_THIN)), SIZED_REPLICATES)
+
+
 if is_slow():
 
-    @pytest.mark.parametrize("name", SOME + MORE)
+    @pytest.mark.parametrize("name", FEW + MORE)
     def test_ranks_of_gibbs_are_uniform(name):
         assert holds(ranked(with_fixed_mass(name, gibbs.update)), REPLICATES)
 
