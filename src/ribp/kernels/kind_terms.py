@@ -11,7 +11,7 @@ q and h an entry has follows from its value and the form of its column:
 - ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has c = 1 unless it is the first, and a term at
   t_{x-1} and at t_x, as far as there are such, m = 1. Two levels: x eta - sp(eta);
 - LEVELS: unordered;
-- WEIGHTED: c = x and one term, m = base + slope x, at s;
+- WEIGHTED: c = x and one term, m = base + per_count x, at s;
 - EXPONENTIAL: c = x, r = 1;
 - SQUARE: c = x scale, q = 1;
 - HIT, eta > 0 the rate of a Poisson count of which only is seen whether it is zero (noisy-OR): c =
@@ -40,7 +40,7 @@ ORDERED, LEVELS, WEIGHTED, EXPONENTIAL, SQUARE, HIT = range(6)
 """Forms of columns; kernels want columns of equal form beside one another."""
 COEFFICIENTS = 6
 """Where `Terms.ends` has the number of coefficients."""
-BASE, SLOPE, SHIFT = range(3)
+BASE, PER_COUNT, SHIFT = range(3)
 """What `numbers` holds of a WEIGHTED column; of a SQUARE one BASE is its scale."""
 AT, WIDTH, LINE = range(3)
 OFFSET, TIMES, P, Q, COEFFICIENT = range(5)
@@ -62,7 +62,7 @@ class Columns(NamedTuple):
     """Where its thresholds begin."""
     thresholds: NDArray[np.float64]
     numbers: NDArray[np.float64]
-    """BASE, SLOPE, SHIFT; (dims, 3)."""
+    """BASE, PER_COUNT, SHIFT; (dims, 3)."""
 
 
 class Terms(NamedTuple):
@@ -156,7 +156,7 @@ def fill_terms(x, mask, columns, terms):
         elif form == LEVELS:
             value, wide, line = 1.0, widths[c], at + int(value)
         elif form == WEIGHTED:
-            m = numbers[c, BASE] + numbers[c, SLOPE] * value
+            m = numbers[c, BASE] + numbers[c, PER_COUNT] * value
             s = numbers[c, SHIFT]
         elif form == SQUARE:
             value *= numbers[c, BASE]

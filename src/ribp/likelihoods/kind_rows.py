@@ -43,7 +43,9 @@ class RowsOfKinds(KindEntryLaw):
         places, laws = self.places, Laws.of(prior, relocations=relocations)
         features, background, _, own = parameters
         latent = self._latent(features, background)
-        bend = self._bend(parameters, laws.moments[0])
+        bend = np.ones(places.n_latent)
+        if prior.whole.any():
+            bend = self._bend(parameters, laws.moments[0])
         linear = Linear.of(features, 1.0 / bend, laws)
         columns, nothing = places.columns(own), np.empty((0, 0))
 

@@ -60,8 +60,8 @@ class FeatureSums:
     steps: FloatArray
 
     def __call__(self, data: Data, rows: Rows) -> FloatArray:
-        """Return sums over a block of rows, shape (columns, 5)."""
-        sums = np.zeros((len(self.level), 5))
+        """Return sums over a block of rows, shape (columns, 3)."""
+        sums = np.zeros((len(self.level), 3))
         kernel.add_sums(
             self.which, self.two, self.places.numbers(data.values), data.observed, rows,
             self.columns, self.features, self.background, self.level, self.steps, sums,
@@ -154,8 +154,8 @@ class Steps:
         old, exact = entries[latent], columns.form == SQUARE
         nothing = np.vstack([np.zeros(at.size), np.ones(at.size)])
         sums = self._sums(which, False, columns, level, nothing)
-        slope = sums[:, kernel.SLOPE_0] - (old - centre) * precision
-        law = Proposal.at(slope, sums[:, kernel.BENT_0] + precision, exact)
+        slope = sums[:, kernel.SLOPE] - (old - centre) * precision
+        law = Proposal.at(slope, sums[:, kernel.BENT] + precision, exact)
         taken = law.step + law.deviation * self.rng.standard_normal(at.size)
         log_u = np.log(self.rng.random(at.size))
         possible = np.abs(taken) < BEYOND
@@ -165,8 +165,8 @@ class Steps:
         safe = np.where(possible & ~exact, taken, 0.0)
         sums = self._sums(which, True, columns, level, np.vstack([safe, np.exp(safe)]))
         new = old + taken
-        slope = sums[:, kernel.SLOPE_1] - (new - centre) * precision
-        back = Proposal.at(slope, sums[:, kernel.BENT_1] + precision, exact)
+        slope = sums[:, kernel.SLOPE] - (new - centre) * precision
+        back = Proposal.at(slope, sums[:, kernel.BENT] + precision, exact)
         gain = sums[:, kernel.GAIN]
         gain -= 0.5 * precision * ((new - centre) ** 2 - (old - centre) ** 2)
         gain += back.log_density(-taken) - law.log_density(taken)
