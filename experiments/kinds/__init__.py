@@ -1,1 +1,1 @@
-"""Columns of any kind: are features found that made a table, and are hidden entries foretold?"""
+"""Columns of any kind: are the features of a table found, and hidden entries predicted."""

@@ -43,11 +43,11 @@ class Row:
         self.terms = kind_terms.new_terms(len(names))
         mask = np.zeros(0, bool) if self.seen.all() else self.seen
         kind_terms.fill_terms(
-            self.law.places.numbers(self.x[None])[0], mask, self.columns, self.terms
+            self.law.places.numbers(self.x[None])[0], mask, *self.columns, *self.terms
         )
         self.work = np.empty((kernel.WORK, FEATURES))
         self.shares = np.empty(self.law.places.n_latent)
-        kernel.fill_linear(self.terms, self.latent.loadings, self.work[kernel.LINEAR])
+        kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
 
     def log_likelihood(self):
         eta = self.law.means(ROWS, self.given)
@@ -58,7 +58,7 @@ class Row:
         def odds(z, i):
             eta = np.empty(self.shares.size)
             kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
-            kernel.fill_gains(z, eta, self.terms, self.latent, self.work, self.shares)
+            kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
             prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
             return prior + self.work[kernel.GAINS, i]
 
@@ -67,7 +67,7 @@ class Row:
     def log_weights(self, z, i):
         eta = np.empty(self.shares.size)
         kernel.relocation_log_weights(
-            i, z, 1.0, THETA, self.terms, self.latent, eta, self.work, self.shares
+            i, z, 1.0, THETA, *self.terms, *self.latent, eta, self.work, self.shares
         )
         return self.work[kernel.GAINS].copy()
 
@@ -111,7 +111,7 @@ def test_factors_agree_with_differences_where_eta_is_extreme(level):
         kind_terms.fill_eta(z, factors.features, factors.background, eta)
         gains = []
         for latent in (factors, factors._replace(every=0)):
-            kernel.fill_gains(z, eta, row.terms, latent, row.work, row.shares)
+            kernel.fill_gains(0, z, eta, *row.terms, *latent, row.work, row.shares)
             gains.append(row.work[kernel.GAINS].copy())
         np.testing.assert_allclose(*gains, rtol=1e-9, atol=1e-9)
 
@@ -133,9 +133,8 @@ def test_whole_rows_leave_the_posterior_unchanged(law):
     row, shift = Row(MIXED), np.array([0.5, -1.0, 2.0, 0.1])
     pi, q = posterior(row.log_likelihood(), TABLE[law]), proposal_law(TABLE[law], THETA + shift)
     eta = np.empty(row.shares.size)
-    excess = np.array(
-        [kernel.excess(z, shift, row.terms, row.latent, eta, row.shares) for z in ROWS]
-    )
+    given = row.latent.features, row.latent.background
+    excess = np.array([kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS])
     np.testing.assert_allclose(after_proposal(pi, q, excess), pi, **EXACT)
     assert np.abs(after_proposal(pi, q, excess + ROWS @ shift) - pi).sum() > 0.01
 

@@ -6,9 +6,9 @@ over the rows that have the feature and show the column,
     G = sum l'(x; eta),      H = sum -l''(x; eta),      gain = sum l(x; eta + a) - l(x; eta),
 
 G and H first at eta, then at eta + a with the gain: all that a Newton-Metropolis step of size a
-needs. With p and q = 1 - p shares of a term before the step (`kind_terms`), f = q + p exp a, they are p exp(a)/f and
-q/f after it, and the gain is c a - m log f: one exponential and one logarithm a term. For one of
-several unordered levels p is its probability.
+needs. With p and q = 1 - p shares of a term before the step (`kind_terms`), f = q + p exp a, they
+are p exp(a)/f and q/f after it, and the gain is c a - m log f: one exponential and one logarithm a
+term. For one of several unordered levels p is its probability.
 
 `own_log_likelihoods` does the same for what columns have of their own: at several candidates.
 """

@@ -87,8 +87,9 @@ class RowsOfKinds(KindEntryLaw):
         )  # fmt: skip
 
     def _latent(self, features: FloatArray, background: FloatArray) -> kernel.Latent:
-        """Return features as kernels want them."""
+        """Return features as kernels want them: unordered levels less the first of them."""
         kinds = self.places.kinds
+        features, background = (self._from_first(one) for one in (features, background))
         numbers = np.array([kind.form == SQUARE for kind in kinds])[self.places.column]
         largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
         every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
@@ -96,6 +97,14 @@ class RowsOfKinds(KindEntryLaw):
         steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
         growth = np.exp(np.stack([steps, -steps]))
         return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
+
+    def _from_first(self, numbers: FloatArray) -> FloatArray:
+        """Return latent numbers, those of unordered levels less the first: rows see no more."""
+        numbers = numbers.copy()
+        for d in self.places.levels.tolist():
+            at = self.places.latent(d)
+            numbers[..., at] -= numbers[..., at.start, None]
+        return numbers
 
     def working(self, data: Data, parameters: Any) -> tuple[Data, FloatArray]:
         """Return data for which rows are about linear and Gaussian, and variances of columns."""
