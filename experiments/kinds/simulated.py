@@ -1,9 +1,10 @@
 """Tables of kinds whose features are known.
 
 600 rows with one, two or three of 8 features, as many of each count, and 60 columns. Features have
-A ~ N(0, 2^2) on every latent number eta, contrasts between unordered levels too; in mixed tables
-N(0, 1.5^2), since numbers and counts say more of a row than levels do. Backgrounds are such that
-eta is zero on average; in the sparse table such that 12% of each column are ones.
+A ~ N(0, 2^2) on every latent number eta, contrasts between unordered levels too. In the mixed table
+it is N(0, 1.5^2), since numbers and counts say more of a row than levels do, and in the sparse one,
+where 12% of each column are ones, N(0, 3^2): with 2 a chain that begins at the truth leaves it, F1
+.955 to .976. Backgrounds are such that eta is zero on average.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Design(NamedTuple):
 
 DESIGNS = {
     "binary, balanced": Design((kinds.binary(),)),
-    "binary, 12% ones": Design((kinds.binary(),), ones=ONES),
+    "binary, 12% ones": Design((kinds.binary(),), size=3.0, ones=ONES),
     "ordinal": Design((kinds.ordinal(_LEVELS),)),
     "categorical": Design((kinds.categorical(_LEVELS),)),
     "mixed": Design(

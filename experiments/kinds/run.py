@@ -1,0 +1,75 @@
+"""Run it: `python -m experiments.kinds.run --data FOLDER --others PYTHON`; `--quick` for a look.
+
+Two questions. Are features found that made a table, whatever its kinds
+(`experiments.kinds.recovered`)? And how well are hidden entries of real tables predicted, beside
+other models (`experiments.kinds.held_out`)?
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from experiments.kinds import recovered
+from experiments.kinds.simulated import DESIGNS, FEATURES, simulated
+from experiments.shared import table, write_text
+from experiments.study import Study, median, parse, parser
+
+
+class Scale(NamedTuple):
+    """How much is run."""
+
+    seeds: tuple[int, ...] = (100, 101, 102, 103, 104)
+    n_rows: int = 600
+    n_columns: int = 60
+    sweeps: int | None = None
+    """Of a simulated table; None for the usual number."""
+
+
+QUICK = Scale((100,), 60, 12, 10)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what has not been run yet and write it to a folder."""
+    given = parse(parser("kinds"), arguments)
+    scale = QUICK if given.quick else Scale()
+    study = Study(given, scale._asdict())
+    for name in DESIGNS:
+        for seed in scale.seeds:
+            _recover(study, name, seed, scale)
+    write_text(given.out / "recovered.md", _recovered(study))
+
+
+def _recover(study: Study, name: str, seed: int, scale: Scale) -> None:
+    made = simulated(name, seed, scale.n_rows, scale.n_columns)
+    for fit, method in recovered.FITS.items():
+        if study.wants(name, fit, seed):
+            began = time.process_time()
+            numbers = method(made, seed, scale.sweeps)
+            study.add(name, fit, seed, numbers=numbers, seconds=time.process_time() - began)
+
+
+def _recovered(study: Study) -> list[str]:
+    """Return the table of what was found."""
+    rows = []
+    for name in DESIGNS:
+        for fit in recovered.FITS:
+            scores, used = (study.values(name, fit, of=one) for one in ("f1", "used"))
+            if not scores.size:
+                continue
+            right = f"{int((used == FEATURES).sum())} of {used.size}"
+            least = f"{scores.min():.4f}"
+            of = ("in some row", "rows of the largest spare feature")
+            cells = [median(study.values(name, fit, of=one), 2) for one in of]
+            seconds = median(study.values(name, fit, of="seconds"), 0)
+            rows.append([name, fit, median(scores, 4), least, right, *cells, seconds])
+    columns = [
+        "table", "chain", "F1", "least F1", "8 features used", "in some row of a draw",
+        "rows of the largest spare feature", "processor seconds",
+    ]  # fmt: skip
+    return table(columns, rows)
+
+
+if __name__ == "__main__":
+    main()
