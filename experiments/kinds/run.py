@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parse(parser("kinds"), arguments)
     scale = QUICK if given.quick else Scale()
     study = Study(given, scale._asdict())
-    for name in DESIGNS:
-        for seed in scale.seeds:
+    for seed in scale.seeds:
+        for name in DESIGNS:
             _recover(study, name, seed, scale)
     write_text(given.out / "recovered.md", _recovered(study))
 

@@ -36,6 +36,7 @@ from ribp.kernels.kind_terms import (
     softplus,
 )
 
+_MODEST, _ROWS = 20.0, 8  # eta and thresholds whose exponentials can be multiplied, rows of them
 SLOPE, BENT, GAIN = range(3)
 """Places of what is added up."""
 
@@ -128,6 +129,23 @@ def ordered_log_likelihood(level, v, thresholds, most):
 
 
 @jit
+def multiply_ordered(level, most, w, odds, k, out):
+    """Multiply out[k] by p of a level at all candidates; w = exp eta, odds[k] = exp thresholds.
+
+    p = (1 - t/u) / ((1 + t/w) (1 + w/u)) with the odds t below the level and u above it.
+    """
+    for candidate in range(out.shape[1]):
+        p = 1.0
+        if level > 0:
+            p /= 1.0 + odds[k, candidate, level - 1] / w
+        if level < most:
+            p /= 1.0 + w / odds[k, candidate, level]
+            if level > 0:
+                p *= 1.0 - odds[k, candidate, level - 1] / odds[k, candidate, level]
+        out[k, candidate] *= p
+
+
+@jit
 def weighted_log_likelihood(x, v, numbers):
     """Return log p of a count given eta, but for log x!: see `ribp.kinds.negbin`."""
     r = numbers[BASE]
@@ -152,7 +170,10 @@ def own_log_likelihoods(data, observed, rows, columns, features, background, som
         own s and the number of entries, in the first two places.
     """
     place, form, at, width, _, _, own = columns
-    eta = np.empty(background.shape[0])
+    eta, odds = np.empty(background.shape[0]), np.exp(np.minimum(numbers, _MODEST))
+    product, modest = np.ones(out.shape), np.empty(some.shape[0], np.bool_)
+    for k in range(some.shape[0]):
+        modest[k] = form[some[k]] == ORDERED and numbers[k].max() < _MODEST
     for n in range(rows.shape[0]):
         fill_eta(rows[n], features, background, eta)
         for k in range(some.shape[0]):
@@ -165,10 +186,15 @@ def own_log_likelihoods(data, observed, rows, columns, features, background, som
                 rest = x * own[c, BASE] - v
                 out[k, 0] += rest * rest
                 out[k, 1] += 1.0
-                continue
-            for candidate in range(numbers.shape[1]):
-                here = numbers[k, candidate]
-                if form[c] == ORDERED:
-                    out[k, candidate] += ordered_log_likelihood(int(x), v, here, width[c] - 1)
-                else:
-                    out[k, candidate] += weighted_log_likelihood(x, v, here)
+            elif modest[k] and abs(v) < _MODEST:
+                multiply_ordered(int(x), width[c] - 1, math.exp(v), odds, k, product)
+            else:
+                for candidate in range(numbers.shape[1]):
+                    here = numbers[k, candidate]
+                    if form[c] == ORDERED:
+                        out[k, candidate] += ordered_log_likelihood(int(x), v, here, width[c] - 1)
+                    else:
+                        out[k, candidate] += weighted_log_likelihood(x, v, here)
+        if n % _ROWS == _ROWS - 1 or n == rows.shape[0] - 1:
+            out += np.log(product)
+            product[:] = 1.0

@@ -211,11 +211,10 @@ class Steps:
         for k, c in enumerate(some.tolist()):
             d = int(self.columns.place[c])
             kind, here = self.places.kinds[d], self.places.own(d)
-            for candidate in range(CANDIDATES):
-                own = self.own[here].copy()
-                own[at[k] - here.start] = candidates[k, candidate]
-                found = kind.thresholds(own) if kind.levels else kind.numbers(own)
-                numbers[k, candidate, : len(found)] = found
+            own = np.tile(self.own[here], (CANDIDATES, 1))
+            own[:, at[k] - here.start] = candidates[k]
+            found = kind.thresholds(own) if kind.levels else [kind.numbers(one) for one in own]
+            numbers[k, :, : np.shape(found)[1]] = found
         return OwnSums(self.places, self.columns, self.features, self.background, some, numbers)
 
     def noise_steps(self, used: IntArray) -> None:
