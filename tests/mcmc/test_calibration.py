@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 
 from ribp.likelihoods import LinearGaussian
+from ribp.likelihoods.data import complete
 from ribp.mcmc import gibbs, gibbs_rows
 from ribp.testing.calibration import chain_fit, rank_p_values
 from ribp.testing.goodness import holds, is_caught, is_slow, replicates
 from tests.helpers.gibbs_cases import CASES, DIMS, FIXED_NOISE, FIXED_SIZE, Trial
+from tests.helpers.kind_cases import KINDS, Joint, table
+from tests.mcmc.test_noisy_or import CASES as NOISY_OR
 
 pytestmark = pytest.mark.jit
 
@@ -61,14 +64,41 @@ def ranked(trial, tried=None, thin=THIN, only=None):
     return p_values
 
 
-def with_fixed_mass(name, update):
-    model, missing = CASES[name]
+def with_fixed_mass(name, update, cases=CASES):
+    model, missing = cases[name]
     return Trial((replace(model, mass=1.2), missing), update)
 
 
 @pytest.mark.parametrize("name", SOME + MORE + COUNTS if is_slow() else SOME)
 def test_ranks_of_gibbs_rows_are_uniform(name):
     assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory)), REPLICATES)
+
+
+TABLES = {name: ([name] * 2, "interval") for name in KINDS} | {"mixed": (list(KINDS), "interval")}
+
+
+@pytest.mark.parametrize("name", TABLES if is_slow() else ["binary"])
+def test_ranks_of_kinds_are_uniform(name):
+    names, law = TABLES[name]
+    trial = Joint(table(names), law)
+    trial.model = replace(trial.model, mass=1.2)
+    assert holds(ranked(trial), REPLICATES)
+
+
+@pytest.mark.parametrize("name", ["intervals", "known"] if is_slow() else ["intervals"])
+def test_ranks_of_noisy_or_are_uniform(name):
+    assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory, NOISY_OR)), REPLICATES)
+
+
+def test_kinds_that_take_gaps_for_zeros_are_caught():
+    trial = Joint(table(["binary"] * 3), share=0.5)
+    tried = Joint(trial.model.likelihood, update=gaps_as_zeros, share=0.5)
+    assert is_caught(ranked(trial, tried), 60)
+
+
+def gaps_as_zeros(rng, seed, state, model, data):
+    """Update a state as if missing entries were zeros."""
+    return gibbs_rows.update_in_memory(rng, seed, state, model, complete(data.values))
 
 
 if is_slow():
