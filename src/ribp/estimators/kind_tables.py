@@ -48,6 +48,10 @@ class TablesOfKinds:
         check_numbered(kinds)
         return kinds
 
+    def check_in_parts(self) -> None:
+        """Raise an `InputError` if new rows cannot be read in parts: names of levels are unknown."""
+        check_numbered(self._fitted_kinds or ())
+
     @property
     def _fitted_kinds(self) -> Kinds | None:
         law = self.result_.model.likelihood
