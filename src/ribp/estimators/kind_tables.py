@@ -49,7 +49,7 @@ class TablesOfKinds:
         return kinds
 
     def check_in_parts(self) -> None:
-        """Raise an `InputError` if new rows cannot be read in parts: names of levels are unknown."""
+        """Raise an `InputError` if levels have names that data in parts do not have."""
         check_numbered(self._fitted_kinds or ())
 
     @property
