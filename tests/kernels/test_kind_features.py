@@ -68,13 +68,18 @@ def test_sums_before_a_step_and_after_it(which, seen, two):
     np.testing.assert_allclose(found[at], expected[at], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("level", [0.0, 30.0])
 @pytest.mark.parametrize("seen", SEEN)
-def test_own_numbers_at_candidates(seen):
-    """Log-likelihoods of thresholds and shapes; squares and numbers of entries for real columns."""
+def test_own_numbers_at_candidates(seen, level):
+    """Log-likelihoods of thresholds and shapes; squares and numbers of entries for real columns.
+
+    Exponentials of ordered levels are multiplied, unless eta is large.
+    """
+    given = GIVEN._replace(background=GIVEN.background + level)
     observed = np.zeros((0, 0), bool) if seen == "all" else SEEN[seen]
     some = np.flatnonzero(PLACES.n_own[COLUMNS.place] > 0)
     numbers, expected = np.zeros((some.size, 2, 4)), np.zeros((some.size, 2))
-    eta = LAW.means(ROWS, GIVEN)
+    eta = LAW.means(ROWS, given)
     for k, c in enumerate(some):
         d = int(COLUMNS.place[c])
         kind, here = PLACES.kinds[d], SEEN[seen][:, d]
@@ -91,7 +96,7 @@ def test_own_numbers_at_candidates(seen):
             expected[k, candidate] = (kind.log_density(x, v, own) + constant).sum()
     found = np.zeros(expected.shape)
     kernel.own_log_likelihoods(
-        PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background, some,
+        PLACES.numbers(X), observed, ROWS, COLUMNS, given.features, given.background, some,
         numbers, found,
     )  # fmt: skip
     np.testing.assert_allclose(found, expected, rtol=1e-9)

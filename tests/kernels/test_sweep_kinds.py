@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ribp import kinds
 from ribp.kernels import kind_terms
 from ribp.kernels import sweep_kinds as kernel
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE
@@ -24,7 +25,7 @@ from tests.helpers.row_cases import (
 
 MIXED = list(KINDS)
 TABLES = {name: [name] * 2 for name in KINDS} | {"mixed": MIXED, "many": ["binary"] * 19}
-SIZES = {"usual": 1.0, "large": 200.0, "huge": 2000.0}
+SIZES = {"usual": 1.0, "large": 40.0, "very large": 200.0, "huge": 2000.0}
 
 
 class Row:
@@ -86,9 +87,9 @@ def test_flips_and_relocations_leave_the_posterior_unchanged(names, seen):
 @pytest.mark.parametrize("size", SIZES)
 def test_gains_whatever_the_size_of_features(size):
     """Eight factors to a logarithm, fewer, or differences where exponentials are too large."""
-    row = Row(["binary"] * 9 + ["ordinal", "categorical", "binomial"], "all", SIZES[size])
-    assert row.latent.every == {"usual": 64, "large": row.latent.every, "huge": 0}[size]
-    assert 0 <= row.latent.every <= 64
+    row = Row(["binary"] * 9 + ["ordinal", *["categorical"] * 3, "binomial"], "all", SIZES[size])
+    every = {"usual": 64, "large": 15, "very large": 3, "huge": 0}[size]
+    assert row.latent.every == every
     density = row.log_likelihood()
     for at in range(len(ROWS)):
         weights = row.log_weights(ROWS[at].copy(), 0) if ROWS[at, 0] else None
@@ -97,6 +98,45 @@ def test_gains_whatever_the_size_of_features(size):
                 there = (at & ~1) | 1 << j
                 expected = density[there] - density[at & ~1] + THETA[j]
                 assert weights[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def gains(law, features, x):
+    """Return gains of all rows of features, whatever they are."""
+    latent, terms = law._latent(features, np.zeros(features.shape[1])), kind_terms.new_terms(3)
+    columns = law.places.columns(law.places.start)
+    kind_terms.fill_terms(x, np.zeros(0, bool), *columns, *terms)
+    work, eta = np.empty((kernel.WORK, FEATURES)), np.empty(features.shape[1])
+    kernel.fill_linear(*terms, latent.loadings, work)
+    found = []
+    for z in ROWS:
+        kind_terms.fill_eta(z, latent.features, latent.background, eta)
+        kernel.fill_gains(0, z, eta, *terms, *latent, work, np.empty(eta.size))
+        found.append(work[kernel.GAINS].copy())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("first", [0.0, 2.5])
+def test_two_unordered_levels_are_a_binary_column(first):
+    """Whatever both levels of a feature have in common."""
+    binary, two = table(["binary"] * 3), table([kinds.categorical(["a", "b"])] * 3)
+    features = np.random.default_rng(0).normal(size=(FEATURES, 3))
+    wide = np.full((FEATURES, 6), first)
+    wide[:, 1::2] += features
+    x = np.array([1.0, 0.0, 1.0])
+    np.testing.assert_allclose(gains(two, wide, x), gains(binary, features, x), rtol=1e-12)
+
+
+def test_gains_from_a_feature_on_are_those_of_all():
+    row = Row(MIXED, "all")
+    eta = np.empty(row.shares.size)
+    for z in ROWS:
+        kind_terms.fill_eta(z, row.latent.features, row.latent.background, eta)
+        kernel.fill_gains(0, z, eta, *row.terms, *row.latent, row.work, row.shares)
+        everything = row.work[kernel.GAINS].copy()
+        row.work[kernel.GAINS] = np.nan
+        kernel.fill_gains(2, z, eta, *row.terms, *row.latent, row.work, row.shares)
+        np.testing.assert_array_equal(row.work[kernel.GAINS, 2:], everything[2:])
+        assert np.isnan(row.work[kernel.GAINS, :2]).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 30.0, 700.0])

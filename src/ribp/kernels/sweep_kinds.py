@@ -85,7 +85,7 @@ class Latent(NamedTuple):
     """
     background: NDArray[np.float64]
     every: int
-    """Factors that are multiplied before a logarithm is taken; 0 to take differences."""
+    """Factors, at least two, that are multiplied before a logarithm is taken; 0 for differences."""
 
 
 @jit

@@ -93,6 +93,7 @@ class RowsOfKinds(KindEntryLaw):
         numbers = np.array([kind.form == SQUARE for kind in kinds])[self.places.column]
         largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
         every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
+        every = every if every >= 2 else 0  # kernels take two at a time
         loadings = np.ascontiguousarray(features.T)
         steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
         growth = np.exp(np.stack([steps, -steps]))
