@@ -46,6 +46,11 @@ EXPERIMENTS = {
         30,
         ("reuters_mix.npz", "reuters_digest.npz"),
     ),
+    "kinds": Experiment(
+        "Columns of any kind: features found, hidden entries predicted",
+        90,
+        ("20news_w100.npz", "prostate.npz"),
+    ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
     "vague_counts": Experiment("Counts that are vague, wrong or unknown", 5, ("reuters_mix.npz",)),

@@ -48,6 +48,10 @@ class TablesOfKinds:
         check_numbered(kinds)
         return kinds
 
+    def check_in_parts(self) -> None:
+        """Raise an `InputError` if levels have names that data in parts do not have."""
+        check_numbered(self._fitted_kinds or ())
+
     @property
     def _fitted_kinds(self) -> Kinds | None:
         law = self.result_.model.likelihood
