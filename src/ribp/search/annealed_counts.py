@@ -32,7 +32,7 @@ _SWEEPS = 150
 _HOT = (1.0, 0.8, 0.6, 0.5) * 2  # noise, in units of the spread of the data
 _COLD = 0.25
 _EVEN, _CONCENTRATION = 0.9, 2.0  # mass a feature, and c, that leave all features about alike
-_LIGHT = 10.0  # c where entries could grow without limit otherwise
+_LIGHT = 0.75  # mass a feature where entries could grow without limit otherwise
 
 Tick = Callable[[], None]
 
@@ -71,8 +71,8 @@ def fallen(
 ) -> Scored:
     """Return the state at the end of a fall of the noise from `hot`, settled in its model."""
     bare = _in_these_units(model.likelihood)
-    concentration = _LIGHT if model.entry_law.heavy_tailed else _CONCENTRATION
-    even = replace(model, mass=_EVEN * model.n_features, concentration=concentration)
+    share = _LIGHT if model.entry_law.heavy_tailed else _EVEN
+    even = replace(model, mass=share * model.n_features, concentration=_CONCENTRATION)
     laws = mean_log_probs(model.counts, model.most)
     rows: Any = model.draw_rows(rng, np.zeros(model.n_features), laws)
     state = drawn_given(rng, replace(even, likelihood=bare), data, rows)
