@@ -35,6 +35,7 @@ CountsMissing = Annotated[
 Exposure = Annotated[
     str | None,
     typer.Option(
+        rich_help_panel=COLUMNS,
         help="With --likelihood poisson by what the rates of each row are multiplied, such as the "
         "length of a text: column:NAME, which is not fitted, or learn.",
     ),
