@@ -24,6 +24,7 @@ class Experiment:
 
 EXPERIMENTS = {
     "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
+    "calibration": Experiment("Is every sampler right? Joint tests and ranks", 30),
     "recovery": Experiment("Does a default fit find the features that made the data?", 18),
     "presentations": Experiment("The same table in other units, with offsets, standardised", 27),
     "variational": Experiment("How near is each q to the posterior of a row?", 0.2),

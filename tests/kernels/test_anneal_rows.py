@@ -159,6 +159,15 @@ def test_steps_are_even_where_excess_is_flat_and_small_at_first_where_it_is_stee
     np.testing.assert_allclose(1.0 + 1000.0 * grid, 1001.0 ** np.linspace(0, 1, 5))
 
 
+@pytest.mark.parametrize(("steep", "n_steps"), [(0.0, 16), (1.0, 16), (5.0, 26), (1000.0, 64)])
+def test_there_are_as_many_steps_as_help(steep, n_steps):
+    betas = kernel.fill_grid(np.array([-steep, steep]), np.empty(65))
+    assert betas.size == n_steps + 1
+    assert (np.diff(betas) > 0).all()
+    assert betas[0] == 0.0
+    assert betas[-1] == 1.0
+
+
 # Whole runs
 
 

@@ -154,9 +154,9 @@ def anneal(
             log_weights[r] = excess(
                 particles[r], shift, whole, real, ends, features, background, eta, shares
             )
-        fill_grid(log_weights, grid)
+        betas = fill_grid(log_weights, grid)
         anneal_particles(
-            seeds[n], grid, terms, latent, shift, law, work, shares, eta, particles, log_weights,
+            seeds[n], betas, terms, latent, shift, law, work, shares, eta, particles, log_weights,
         )  # fmt: skip
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
         log_sums[n] = log_mean + log_sum(count_log_weights(theta + shift, table))

@@ -76,7 +76,7 @@ def row_posterior(
         The key of all random numbers.
     n_particles, n_steps
         Of annealed importance sampling: the standard error falls like n_particles^(-1/2), and
-        about as fast with n_steps.
+        about as fast with n_steps, of which no more are made than help.
     max_enumerated
         Rows whose law allows at most this many z are answered exactly.
     """
