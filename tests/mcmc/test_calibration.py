@@ -74,6 +74,9 @@ def test_ranks_of_gibbs_rows_are_uniform(name):
     assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory)), REPLICATES)
 
 
+# Kinds forget more slowly, by steps of Metropolis: of the statistics below, backgrounds of counts and
+# the feature scale of a mixed table have a correlation of .4 after 8 sweeps, .2 after 16.
+KINDS_THIN, KINDS_REPLICATES = replicates(4, 24), replicates(60, 200)
 TABLES = {name: ([name] * 2, "interval") for name in KINDS} | {"mixed": (list(KINDS), "interval")}
 
 
@@ -82,12 +85,13 @@ def test_ranks_of_kinds_are_uniform(name):
     names, law = TABLES[name]
     trial = Joint(table(names), law)
     trial.model = replace(trial.model, mass=1.2)
-    assert holds(ranked(trial), REPLICATES)
+    assert holds(ranked(trial, thin=KINDS_THIN), KINDS_REPLICATES)
 
 
 @pytest.mark.parametrize("name", ["intervals", "known"] if is_slow() else ["intervals"])
 def test_ranks_of_noisy_or_are_uniform(name):
-    assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory, NOISY_OR)), REPLICATES)
+    trial = with_fixed_mass(name, gibbs_rows.update_in_memory, NOISY_OR)
+    assert holds(ranked(trial, thin=KINDS_THIN), KINDS_REPLICATES)
 
 
 def test_kinds_that_take_gaps_for_zeros_are_caught():
