@@ -74,8 +74,8 @@ def test_ranks_of_gibbs_rows_are_uniform(name):
     assert holds(ranked(with_fixed_mass(name, gibbs_rows.update_in_memory)), REPLICATES)
 
 
-# Kinds forget more slowly, by steps of Metropolis: of the statistics below, backgrounds of counts and
-# the feature scale of a mixed table have a correlation of .4 after 8 sweeps, .2 after 16.
+# Kinds forget more slowly, by steps of Metropolis: backgrounds of counts, and
+# the feature scale of a mixed table, have a correlation of .4 after 8 sweeps, .2 after 16.
 KINDS_THIN, KINDS_REPLICATES = replicates(4, 24), replicates(60, 200)
 TABLES = {name: ([name] * 2, "interval") for name in KINDS} | {"mixed": (list(KINDS), "interval")}
 
