@@ -3,7 +3,7 @@
 A chain that remembers looks too sure, so draws are thinned until correlations are below a tenth:
 eight sweeps. Some take longer: units of rows whose negative binomial non-zeros are restricted (a
 fifth after eight), and kinds and noisy-ORs (backgrounds of counts, and the feature scale of a mixed
-table: .4 after eight, a fifth after sixteen). The mass has a half after six sweeps and a fifth after
+table: .4 after eight, a fifth after sixteen). The mass has a half after six, and a fifth after
 twenty: it is fixed, and left to the joint tests, which need no chain that forgets. Rows that must
 cross a gap, with learned laws and entries missing, seldom move at all in some data sets: they have
 a test of their own in the suite, which looks at few statistics.
