@@ -126,7 +126,7 @@ def test_other_methods_refuse_them_and_name_the_one_that_does_not(method):
         ({"entries": "loud"}, "entries"),
         ({"strength_law": "loud"}, "strength_law"),
         ({"entries": "binary", "strength_law": "signed"}, "entries"),
-        ({"likelihood": "poisson"}, "likelihood"),
+        ({"likelihood": "noisy-or"}, "likelihood"),
         ({"weight_prior": "heavy"}, "weight_prior"),
     ],
 )

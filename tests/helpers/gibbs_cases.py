@@ -123,6 +123,10 @@ class Trial:
         state, values = self.model.simulate(rng, DIMS)
         return state, self.observe(values)
 
+    def start(self, rng, data):
+        """Return where a chain begins that knows nothing of the truth."""
+        return self.model.draw_prior(rng, DIMS)
+
     def redraw(self, rng, state):
         return self.observe(self.model.likelihood.draw_data(rng, state.rows, state.parameters))
 
@@ -249,7 +253,7 @@ def _strengths(likelihood, state):
         "strengths of a feature": np.tanh(np.abs(y[:, 0]).sum()),
         "strengths and their feature": np.tanh(np.abs(y[:, 0]).sum() * given.features[0, 0] ** 2),
     }
-    if likelihood.learns_scale:
+    if getattr(likelihood, "learns_scale", True):
         tau = np.log(given.strength_scale)
         found |= {"scale of strengths": tau, "scale and number": tau * (y != 0).sum()}
     return found

@@ -39,6 +39,7 @@ SEEN = np.array([1, 1, 1, 0, 1], bool)
 ALL = np.ones(DIMS, bool)
 SHIFT = np.array([0.7, -1.0, 0.2, 0.5])
 BETA = 0.37
+EXPOSURE = 1.3
 
 
 def at_beta(log_likelihood, table):
@@ -159,6 +160,15 @@ def test_steps_are_even_where_excess_is_flat_and_small_at_first_where_it_is_stee
     np.testing.assert_allclose(1.0 + 1000.0 * grid, 1001.0 ** np.linspace(0, 1, 5))
 
 
+@pytest.mark.parametrize(("steep", "n_steps"), [(0.0, 16), (1.0, 16), (5.0, 26), (1000.0, 64)])
+def test_there_are_as_many_steps_as_help(steep, n_steps):
+    betas = kernel.fill_grid(np.array([-steep, steep]), np.empty(65))
+    assert betas.size == n_steps + 1
+    assert (np.diff(betas) > 0).all()
+    assert betas[0] == 0.0
+    assert betas[-1] == 1.0
+
+
 # Whole runs
 
 
@@ -180,10 +190,10 @@ def run_gaussian(seeds, table, seen=SEEN, n_particles=3, n_steps=3):
 def run_poisson(seeds, table, seen=SEEN, n_particles=3, n_steps=3, offset=OFFSET):
     rows, out = len(seeds), blank(len(seeds))
     kernel.poisson(
-        seeds, n_particles, n_steps, np.tile(X, (rows, 1)), np.tile(seen, (rows, 1)), LOADINGS,
-        offset, THETA, table, *out,
+        seeds, n_particles, n_steps, np.tile(X, (rows, 1)), np.tile(seen, (rows, 1)),
+        np.full(rows, EXPOSURE), LOADINGS, offset, THETA, table, *out,
     )  # fmt: skip
-    return out, poisson_log_likelihood(X, A, seen, offset)
+    return out, poisson_log_likelihood(X, A, seen, offset, EXPOSURE)
 
 
 RUNS = {"gaussian": run_gaussian, "poisson": run_poisson}

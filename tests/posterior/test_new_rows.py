@@ -13,8 +13,10 @@ from ribp.counts.tables import mean_log_probs
 from ribp.errors import FitWarning, InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import complete, with_missing
+from ribp.posterior import new_rows
 from ribp.posterior.laws import laws_of_rows
 from ribp.posterior.new_rows import RowWeigher, weigh_rows
+from ribp.posterior.row_posterior import RowPosterior
 from ribp.symmetric import log_esp
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.trees import DIMS, FEATURES, MODELS, ROWS, buffet_chains, pool, pool_of, truth_of
@@ -98,6 +100,26 @@ def test_annealing_has_a_standard_error(name):
 
     assert holds(p_values, replicates(200))
     assert is_caught(partial(p_values, wrong=0.5), 200)
+
+
+@pytest.mark.parametrize(("n_draws", "each"), [(1, 64), (25, 64), (50, 32), (100, 16), (1000, 16)])
+def test_draws_that_are_averaged_share_particles(n_draws, each, monkeypatch):
+    model, given = model_and_pool("noise per column")
+    asked = []
+
+    def row_posterior(*_, n_particles=64, **__):
+        asked.append(n_particles)
+        one, many = np.zeros(len(NEW)), np.zeros((len(NEW), FEATURES))
+        return RowPosterior(one, one, many, many, many)
+
+    monkeypatch.setattr(new_rows, "row_posterior", row_posterior)
+    first = RowWeigher.of_draws(given, model.likelihood)
+    weigher = RowWeigher(first.likelihood, first.draws[:1] * n_draws, {})
+    which = np.zeros(len(NEW), np.int64)
+    weigher(DATA, which)
+    assert asked == [each] * n_draws
+    weigher.log_densities(DATA, which)  # each by itself
+    assert asked[n_draws:] == [64] * n_draws
 
 
 def test_rows_do_not_depend_on_each_other_or_on_threads():

@@ -26,9 +26,11 @@ The steps of beta are even where excess is flat and in proportion to beta where 
 
     beta_t = ((1 + E)^(t/T) - 1)/E,     E the standard deviation of excess under q,
 
-E from draws of their own: given those, the particles know of a fixed grid only, and p(x) stays
-unbiased. The error of log p(x) is that of the mean weight (delta method). It cannot speak of parts
-of the posterior that no particle has met.
+and there are no more of them than help: where moves forget, log w has the variance
+log(1 + E)^2/T, so T = 8 log(1 + E)^2 steps (but 16 at least) leave an eighth, if so many are
+allowed. E is from draws of their own: given those, the particles know of a fixed grid only, and
+p(x) stays unbiased. The error of log p(x) is that of the mean weight (delta method). It cannot
+speak of parts of the posterior that no particle has met.
 
 Random numbers are keyed by the seed of the row, the step (0 for the guide, T + 1 for E) and the
 particle. A sweep costs as much as one of `sweep_gaussian` or `sweep_poisson`.
@@ -50,6 +52,8 @@ from ribp.kernels.random import uniform_pair
 
 _CLIP = 20.0  # a guide that is wrong must be left at a small beta
 _FLAT = 1e-6  # below this E the steps are even
+_FINE = 8.0  # steps are chosen so that log w has one part in so many as its variance
+_FEW = 16  # steps at least: draws of the guide may not have met what is rare and heavy
 _LEAST = 1e-100  # no variance is below half of this
 
 
@@ -165,12 +169,18 @@ def spread(values):
 
 @jit
 def fill_grid(excesses, grid):
-    """Fill beta_0 = 0 .. beta_T = 1 by the spread of the excesses that are finite."""
-    steep, last = spread(excesses), grid.shape[0] - 1
-    for t in range(grid.shape[0]):
+    """Fill beta_0 = 0 .. beta_T = 1 by the spread of the excesses that are finite; return them.
+
+    There are as many as they need, at most as many as there is room for.
+    """
+    steep = spread(excesses)
+    length = math.log1p(steep)
+    last = min(grid.shape[0] - 1, max(_FEW, math.ceil(_FINE * length**2)))
+    for t in range(last):
         even = t / last
-        grid[t] = math.expm1(even * math.log1p(steep)) / steep if steep > _FLAT else even
+        grid[t] = math.expm1(even * length) / steep if steep > _FLAT else even
     grid[last] = 1.0
+    return grid[: last + 1]
 
 
 @jit
@@ -267,28 +277,29 @@ def gaussian(
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)
         for r in range(n_particles):
             log_weights[r] = sweep_gaussian.excess(particles[r], linear, shift, gram)
-        fill_grid(log_weights, grid)
-        anneal_gaussian(seeds[n], grid, linear, gram, shift, law, particles, log_weights)
+        betas = fill_grid(log_weights, grid)
+        anneal_gaussian(seeds[n], betas, linear, gram, shift, law, particles, log_weights)
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
         log_sums[n] = log_mean + log_sum(count_log_weights(theta + shift, table))
 
 
 @jit
-def fill_moments(x, mask, loadings, offset, typical, b, squares, matrix):
+def fill_moments(x, mask, exposure, loadings, offset, typical, b, squares, matrix):
     """Fill b, G_ii and G of Gaussian data much like these counts.
 
-    A column has the variance (x + typical rate)/2: that of an average row would make too much of
-    large counts, that of the row itself of zeros.
+    Counts over the exposure r have the variance (x/r + typical rate)/(2r): that of an average row
+    would make too much of large counts, that of the row itself of zeros.
     """
     features = b.shape[0]
     b[:] = 0.0
     matrix[:] = 0.0
     for d in range(x.shape[0]):
         if mask[d]:
-            inverse = 2.0 / max(x[d] + typical[d], _LEAST)
+            own = x[d] / exposure
+            inverse = 2.0 * exposure / max(own + typical[d], _LEAST)
             for i in range(features):
                 scaled = loadings[d, i] * inverse
-                b[i] += scaled * (x[d] - offset[d])
+                b[i] += scaled * (own - offset[d])
                 for j in range(features):
                     matrix[i, j] += scaled * loadings[d, j]
     for i in range(features):
@@ -334,7 +345,7 @@ def anneal_poisson(seed, grid, data, shift, law, particles, log_weights):
 
 @jit
 def poisson(
-    seeds, n_particles, n_steps, data, observed, loadings, offset, theta, table,
+    seeds, n_particles, n_steps, data, observed, exposures, loadings, offset, theta, table,
     log_sums, errors, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) up to a constant, its error, P(z_i = 1 | x) and a draw of z for every row.
@@ -349,15 +360,18 @@ def poisson(
     totals, counts, at = np.empty(features), np.empty(dims), np.empty(dims, np.int64)
     particles, log_weights = np.empty((n_particles, features), np.int8), np.empty(n_particles)
     for n in range(data.shape[0]):
-        fill_moments(data[n], observed[n], loadings, offset, typical, b, squares, matrix)
+        fill_moments(
+            data[n], observed[n], exposures[n], loadings, offset, typical, b, squares, matrix
+        )
         fill_shift(b, squares, matrix, mean, shift)
         sweep_poisson.fill_totals(observed[n], loadings, totals)
+        totals *= exposures[n]
         m = sweep_poisson.list_counts(data[n], observed[n], at, counts)
         own = sweep_poisson.PositiveCounts(at[:m], counts[:m], offset, loadings, totals)
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)
         for r in range(n_particles):
             log_weights[r] = sweep_poisson.excess(particles[r], shift, own, np.empty(m))
-        fill_grid(log_weights, grid)
-        anneal_poisson(seeds[n], grid, own, shift, law, particles, log_weights)
+        betas = fill_grid(log_weights, grid)
+        anneal_poisson(seeds[n], betas, own, shift, law, particles, log_weights)
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
         log_sums[n] = log_mean + log_sum(count_log_weights(theta + shift, table))

@@ -92,6 +92,7 @@ class GaussianStrengths(LinearGaussian):
 
     parameters_type: ClassVar[type] = StrengthParameters
     integrates_features: ClassVar[bool] = False
+    integrates_sizes: ClassVar[bool] = True
     entries: ClassVar[str] = "strengths"
 
     def __post_init__(self) -> None:

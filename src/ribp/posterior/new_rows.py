@@ -7,7 +7,8 @@ Given draws s = 1..S of everything but the row, with p_s(x) and P_s(z_i = 1 | x)
 
 draws that would have expected the row count for more. Where z cannot be enumerated every p_s(x) is
 an unbiased estimate, and so is p(x); log p(x) has the standard error (sum_s (w_s e_s)^2)^{1/2},
-that of summing z out. That there are finitely many draws is not part of it.
+that of summing z out. That there are finitely many draws is not part of it. Errors of different
+draws average out, so that a draw among many has fewer particles than one that stands alone.
 
 A row of the unrestricted buffet has each known feature by a coin of its own; features that no row
 of the fit had are left out.
@@ -32,6 +33,14 @@ from ribp.likelihoods.data import BoolArray, Data
 from ribp.likelihoods.row_sweeps import RowPrior, needs_whole_rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.row_posterior import RowPosterior, row_posterior
+
+_PARTICLES = 1600  # of all draws together: one in 40 of the spread of a weight is left
+_LEAST, _MOST = 16, 64  # of a draw: fewer say little of their own error
+
+
+def _shared(n_draws: int) -> int:
+    """Return the particles of each of so many draws that are averaged."""
+    return min(max(-(-_PARTICLES // n_draws), _LEAST), _MOST)
 
 
 class NewRows(NamedTuple):
@@ -66,7 +75,7 @@ class RowWeigher:
     likelihood: Any
     draws: list[_GivenDraw]
     options: dict[str, Any]
-    """As in `row_posterior`."""
+    """As in `row_posterior`; particles are shared out among draws unless their number is given."""
 
     @classmethod
     def of_draws(
@@ -92,7 +101,8 @@ class RowWeigher:
         n_rows, n_features = len(data.values), self.draws[0].exists.size
         total, squares = np.full(n_rows, -np.inf), np.zeros(n_rows)
         probs, sizes = (np.zeros((n_rows, n_features)) for _ in range(2))
-        for given, one in zip(self.draws, self._each(data, law_of_row), strict=True):
+        shared = {"n_particles": _shared(len(self.draws)), **self.options}
+        for given, one in zip(self.draws, self._each(data, law_of_row, shared), strict=True):
             before, total = total, np.logaddexp(total, one.log_density)
             top = np.where(np.isfinite(total), total, 0.0)
             stays, weight = np.exp(before - top), np.exp(one.log_density - top)
@@ -109,16 +119,18 @@ class RowWeigher:
 
     def log_densities(self, data: Data, law_of_row: IntArray) -> FloatArray:
         """Return log p_s(x_n), shape (draws, rows)."""
-        by_draw = np.array([one.log_density for one in self._each(data, law_of_row)])
-        return np.asarray(by_draw - self.likelihood.row_log_volume(data))
+        by_draw = [one.log_density for one in self._each(data, law_of_row, self.options)]
+        return np.asarray(np.array(by_draw) - self.likelihood.row_log_volume(data))
 
-    def _each(self, data: Data, law_of_row: IntArray) -> Iterator[RowPosterior]:
+    def _each(
+        self, data: Data, law_of_row: IntArray, options: dict[str, Any]
+    ) -> Iterator[RowPosterior]:
         """Yield what each draw says of rows, about the features that it has."""
         data = self.likelihood.standard(data)
         for s, (_, parameters, prior) in enumerate(self.draws):
             laws = law_of_row if len(prior.tables) > 1 else np.zeros_like(law_of_row)
             yield row_posterior(
-                data, self.likelihood, parameters, prior, laws, seed=np.uint64(s), **self.options
+                data, self.likelihood, parameters, prior, laws, seed=np.uint64(s), **options
             )
 
 

@@ -23,6 +23,7 @@ from ribp.search.given_rows import drawn_given
 _SWEEPS = 150
 _COLD = 0.25  # noise at the end, in units of the spread of the data
 _EVEN, _CONCENTRATION = 0.9, 2.0  # mass a feature, and c, that leave all features about alike
+_LIGHT = 0.75  # mass a feature where entries could grow without limit otherwise
 
 
 def fallen(
@@ -45,7 +46,8 @@ def fallen(
         Called now and then; it may raise to end the search.
     """
     bare = _in_these_units(model.likelihood)
-    even = replace(model, mass=_EVEN * model.n_features, concentration=_CONCENTRATION)
+    share = _LIGHT if model.entry_law.heavy_tailed else _EVEN
+    even = replace(model, mass=share * model.n_features, concentration=_CONCENTRATION)
     laws = mean_log_probs(model.counts, model.most)
     rows: Any = model.draw_rows(rng, np.zeros(model.n_features), laws)
     state = drawn_given(rng, replace(even, likelihood=bare), data, rows)

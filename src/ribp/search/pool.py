@@ -37,7 +37,6 @@ from ribp.checks import IntArray
 from ribp.counts import as_row_counts
 from ribp.counts.finite import free_law
 from ribp.likelihoods.data import Data, Rows
-from ribp.likelihoods.gaussian_strengths import GaussianStrengths
 from ribp.model import Model, State
 from ribp.search import annealed_counts, capacity, strength_starts
 from ribp.search.background import BackgroundChoice, asked_for, compared, obvious, with_background
@@ -319,7 +318,7 @@ def repaired(
             break
     if linear.likelihood is model.likelihood:
         return _Found(linear, *found, found.score)
-    if isinstance(model.likelihood, GaussianStrengths):
+    if model.likelihood.integrates_sizes:
         wide = replace(model, n_features=linear.n_features)
         enough = leader.score - tolerance(data) if leader else np.inf
         binary = from_rows(rng, wide, data, state.rows)

@@ -27,7 +27,6 @@ import numpy as np
 
 from ribp.likelihoods.data import Data
 from ribp.likelihoods.first_rows import first_rows
-from ribp.likelihoods.gaussian_strengths import GaussianStrengths
 from ribp.mcmc import gibbs_rows
 from ribp.model import Model, State, SweepInfo
 from ribp.rng import kernel_seed
@@ -127,6 +126,5 @@ def settled(
 
 def _score(model: Model, data: Data, state: State, info: SweepInfo) -> float:
     likelihood, used = model.likelihood, np.count_nonzero(info.tally.sizes)
-    assert isinstance(likelihood, GaussianStrengths)
     sizes = likelihood.sizes_log_density(data, state.rows, state.parameters)
     return float(info.log_joint) - sizes - price(data) * used
