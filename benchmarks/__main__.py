@@ -1,9 +1,14 @@
-"""Print one line `name ratio limit` per measure and write `benchmarks/results.json`."""
+"""Print one line `name ratio limit` per measure and write `benchmarks/results.json`.
+
+`python -m benchmarks kinds rows` runs some of the modules, and writes nothing.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numba
@@ -25,20 +30,31 @@ from benchmarks import (
 )
 
 RESULTS = Path(__file__).parent / "results.json"
-
-
-def main() -> None:
-    """Run all measures."""
-    found = []
-    modules = (
+MODULES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (
         rows, prior, sweeps, entries, kinds, samplers, running, search, variational, scale,
         commands, other_models,
-    )  # fmt: skip
-    for module in modules:
-        for measure in module.measures():
+    )
+}  # fmt: skip
+
+
+def main(names: Sequence[str] = ()) -> None:
+    """Run all measures, or those of some modules."""
+    unknown = [name for name in names if name not in MODULES]
+    if unknown:
+        raise SystemExit(f"no such benchmark: {unknown[0]}; there are {', '.join(MODULES)}")
+    found = []
+    for name in names or MODULES:
+        for measure in MODULES[name].measures():
             mark = "" if measure.ratio <= measure.limit else "  <-- above the limit"
             print(f"{measure.name:45s} {measure.ratio:8.3f} {measure.limit:8.2f}{mark}", flush=True)
             found.append(measure._asdict())
+    if not names:
+        _write(found)
+
+
+def _write(found: list[dict[str, object]]) -> None:
     versions = {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -51,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":  # processes of a cluster read this file too
-    main()
+    main(sys.argv[1:])

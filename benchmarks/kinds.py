@@ -1,4 +1,9 @@
-"""Rows of tables of kinds: flips against bare multiplications and logarithms, on one thread."""
+"""Rows and features of tables of kinds, on one thread.
+
+Flips of rows are compared with bare multiplications and logarithms, which have neither exponentials
+of eta (one an entry) nor random numbers (one a feature). Steps of features are compared with flips.
+A categorical column of four levels has three times the multiplications of a binary one.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,11 @@ import ribp
 from benchmarks.measure import Measure, Measures, best_times
 from ribp.kernels.jit import jit
 from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds, KindsParameters
+from ribp.likelihoods.data import complete
 from ribp.likelihoods.kind_columns import Column
 from ribp.likelihoods.row_sweeps import RowPrior
 
-ROWS, FEATURES, DIMS = 2000, 12, 60
+ROWS, FEATURES, DIMS = 400, 12, 60  # a millisecond: other programs seldom come between
 KINDS = {
     "binary": ribp.kinds.binary(),
     "ordinal": ribp.kinds.ordinal(list("abcd")),
@@ -55,17 +61,30 @@ def flips(name: str, n_rows: int) -> Callable[[], object]:
     return lambda: work(0, data, nothing, which, rows.copy())
 
 
+def steps(n_rows: int) -> Callable[[], object]:
+    """Return a step of all features of binary columns, at rows that made them."""
+    rng = np.random.default_rng(0)
+    kind = KINDS["binary"]
+    law = ColumnsOfKinds((Column(kind, (0.0,)),) * DIMS)
+    rows = (rng.random((n_rows, FEATURES)) < 2.0 / FEATURES).astype(np.int8)
+    given = law.draw_prior(rng, FEATURES, DIMS)
+    data = complete(law.draw_data(rng, rows, given))
+    return lambda: law.update(np.random.default_rng(0), data, rows, given)
+
+
 def measures() -> Measures:
     """Yield how flips compare: with the floor, with binary columns, and with fewer rows."""
     rng = np.random.default_rng(1)
     shares, growth = rng.random((ROWS, DIMS)), np.exp(rng.normal(size=(DIMS, FEATURES)))
-    bare, binary, ordinal, categorical, many = best_times(
+    bare, binary, ordinal, categorical, stepped, many = best_times(
         lambda: floor(shares, growth, np.zeros(FEATURES)),
         *(flips(name, ROWS) for name in KINDS),
+        steps(ROWS),
         flips("binary", 10 * ROWS),
-        repeat=7,
+        repeat=40,
     )
     yield Measure("binary flips / multiply-adds and logs", binary / bare, 3.0)
     yield Measure("ordinal flips / binary flips", ordinal / binary, 2.0)
     yield Measure("categorical flips / binary flips", categorical / binary, 2.0)
+    yield Measure("steps of binary features / binary flips", stepped / binary, 15.0)
     yield Measure("binary flips of ten times the rows / 10", many / binary / 10.0, 1.2)

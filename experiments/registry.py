@@ -24,6 +24,7 @@ class Experiment:
 
 EXPERIMENTS = {
     "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
+    "calibration": Experiment("Is every sampler right? Joint tests and ranks", 30),
     "recovery": Experiment("Does a default fit find the features that made the data?", 18),
     "presentations": Experiment("The same table in other units, with offsets, standardised", 27),
     "variational": Experiment("How near is each q to the posterior of a row?", 0.2),
@@ -44,6 +45,11 @@ EXPERIMENTS = {
         "Topics of news: strengths and exposures of counts, beside NMF",
         30,
         ("reuters_mix.npz", "reuters_digest.npz"),
+    ),
+    "kinds": Experiment(
+        "Columns of any kind: features found, hidden entries predicted",
+        90,
+        ("20news_w100.npz", "prostate.npz"),
     ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),

@@ -15,9 +15,10 @@ from ribp.kernels import sweep_buffet as kernel
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import complete, with_missing
 from ribp.rng import kernel_seed
-from ribp.testing.geweke import joint_distribution_p_values, one_step_p_values
+from ribp.testing.geweke import joint_distribution_p_values
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from ribp.testing.recovery import f1
+from tests.helpers.buffet_trials import BuffetTrial
 
 N = 3
 X = np.random.default_rng(2).normal(0, 1.3, (N, 2))
@@ -149,57 +150,28 @@ def log_orders(columns):
     )
 
 
-def statistics(state, data):
-    sizes = state.rows.sum(axis=0)
-    return [
-        state.rows.shape[1],
-        float((state.rows[0] == state.rows[1]).all()),
-        min(sizes.max(initial=0), 3) * np.log(state.parameters.feature_scale),
-        np.log(state.mass + 0.1),
-        np.log(state.parameters.noise_scale[0]),
-        np.tanh(state.log_odds).sum(),
-    ]
+def with_more_mass(state):
+    return state._replace(mass=1.25 * state.mass)
+
+
+def with_more_noise(state):
+    given = state.parameters
+    return state._replace(parameters=given._replace(noise_scale=1.05 * given.noise_scale))
+
+
+def along_a_chain(trial):
+    return lambda n, seed: joint_distribution_p_values(
+        trial.simulate, trial.update, trial.redraw, trial.statistics, n_fresh=n, n_steps=n,
+        seed=seed,
+    )  # fmt: skip
 
 
 @pytest.mark.jit
 def test_joint_distribution():
-    likelihood = LinearGaussian(feature_variance=2.0)
-    model = ibp_gibbs.BuffetModel(5, likelihood, None, 1.5)
-    mask = np.random.default_rng(0).random((5, 3)) < 0.3
-
-    def observed(values):
-        return with_missing(np.where(mask, np.nan, values))
-
-    def simulate(rng):
-        state, values = model.simulate(rng, 3)
-        return state, observed(values)
-
-    def update(rng, state, data, broken=None):
-        state = ibp_gibbs.update(rng, np.uint64(rng.integers(2**63)), state, model, data)
-        if broken == "mass":
-            return state._replace(mass=1.25 * state.mass)
-        if broken == "noise":
-            given = state.parameters
-            return state._replace(parameters=given._replace(noise_scale=1.05 * given.noise_scale))
-        return state
-
-    def redraw(rng, state):
-        return observed(likelihood.draw_data(rng, state.rows, state.parameters))
-
-    def one_step(n, seed, broken=None):
-        changed = partial(update, broken=broken)
-        return one_step_p_values(simulate, changed, statistics, n_replicates=n, seed=seed)
-
-    def along_a_chain(n, seed, broken=None):
-        return joint_distribution_p_values(
-            simulate, partial(update, broken=broken), redraw, statistics, n_fresh=n, n_steps=n,
-            seed=seed,
-        )  # fmt: skip
-
-    assert holds(one_step, replicates(600, 5000))
-    assert holds(along_a_chain, replicates(4000))
-    assert is_caught(partial(one_step, broken="mass"), 600)
-    assert is_caught(partial(along_a_chain, broken="noise"), 4000)
+    assert holds(BuffetTrial().one_sweep, replicates(600, 5000))
+    assert holds(along_a_chain(BuffetTrial()), replicates(4000))
+    assert is_caught(BuffetTrial(with_more_mass).one_sweep, 600)
+    assert is_caught(along_a_chain(BuffetTrial(with_more_noise)), 4000)
 
 
 def test_a_short_sweep_without_the_compiler():

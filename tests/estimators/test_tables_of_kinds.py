@@ -308,3 +308,25 @@ def test_kinds_of_a_store_follow_from_the_likelihood():
     assert kinds == ["binary", "real"]
     with pytest.raises(InputError, match="must give the 2 columns of X a kind"):
         model.prepare(in_memory(table), kinds=(ribp.kinds.real(),))
+
+
+def test_levels_of_data_in_parts_are_numbers(tmp_path):
+    """Names of levels are refused where only some rows are in memory, in a fit and after it."""
+    settings = {"max_features": 3, "n_chains": 1, "n_warmup": 1, "n_draws": 2, "random_state": 0}
+    kind = ribp.kinds.categorical(["1", "2", "3"])
+    model = ribp.RestrictedIBP("gibbs-rows", likelihood=kind, progress=False, **settings)
+    numbers = 1.0 + np.random.default_rng(0).integers(0, 3, (20, 3))
+    np.save(tmp_path / "numbers.npy", numbers)
+    np.save(tmp_path / "texts.npy", numbers.astype(int).astype(str))
+    mapped = {
+        name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("numbers", "texts")
+    }
+    with pytest.raises(InputError, match="must hold numbers where data are not in memory"):
+        model.fit(mapped["texts"])
+    with pytest.raises(InputError, match="named by their numbers from 0"):
+        model.fit(mapped["numbers"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(numbers)
+    with pytest.raises(InputError, match="read all data into memory"):
+        model.transform(mapped["numbers"])

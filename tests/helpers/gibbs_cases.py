@@ -123,6 +123,10 @@ class Trial:
         state, values = self.model.simulate(rng, DIMS)
         return state, self.observe(values)
 
+    def start(self, rng, data):
+        """Return where a chain begins that knows nothing of the truth."""
+        return self.model.draw_prior(rng, DIMS)
+
     def redraw(self, rng, state):
         return self.observe(self.model.likelihood.draw_data(rng, state.rows, state.parameters))
 

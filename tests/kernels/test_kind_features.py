@@ -28,7 +28,7 @@ LEVEL = np.where(COLUMNS.form == LEVELS, 1, 0)
 
 def added(which, two, seen, steps):
     """Return the sums of the kernel, by column of the data."""
-    sums = np.zeros((len(NAMES), 5))
+    sums = np.zeros((len(NAMES), 3))
     observed = np.zeros((0, 0), bool) if seen.all() else seen
     kernel.add_sums(
         which, two, PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background,
@@ -39,9 +39,9 @@ def added(which, two, seen, steps):
     return found
 
 
-def by_definition(which, seen, steps):
+def by_definition(which, two, seen, steps):
     """Return the same from the laws."""
-    eta, found = LAW.means(ROWS, GIVEN), np.zeros((len(NAMES), 5))
+    eta, found = LAW.means(ROWS, GIVEN), np.zeros((len(NAMES), 3))
     members = np.ones(N, bool) if which < 0 else ROWS[:, which] == 1
     for d, kind in enumerate(PLACES.kinds):
         at, own = PLACES.latent(d), GIVEN.own[PLACES.own(d)]
@@ -52,35 +52,34 @@ def by_definition(which, seen, steps):
         found[d, kernel.GAIN] = (
             kind.log_density(x, after, own) - kind.log_density(x, before, own)
         ).sum()
-        for slope, bent, there in ((0, 1, before), (3, 4, after)):
-            both = kind.slopes(x, there, own)
-            found[d, slope], found[d, bent] = (one[:, level].sum() for one in both)
+        slopes = kind.slopes(x, after if two else before, own)
+        found[d, kernel.SLOPE], found[d, kernel.BENT] = (one[:, level].sum() for one in slopes)
     return found
 
 
 @pytest.mark.parametrize("seen", SEEN)
 @pytest.mark.parametrize("which", [-1, 0, 2])
-def test_sums_at_two_points(which, seen):
-    steps = np.random.default_rng(0).normal(0, 1, len(NAMES))
-    found, expected = added(which, True, SEEN[seen], steps), by_definition(which, SEEN[seen], steps)
-    numbers = np.array([kind.form == SQUARE for kind in PLACES.kinds])  # need only the first point
-    np.testing.assert_allclose(found[~numbers], expected[~numbers], rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(found[numbers, :2], expected[numbers, :2], rtol=1e-10)
+@pytest.mark.parametrize("two", [False, True])
+def test_sums_before_a_step_and_after_it(which, seen, two):
+    steps = np.random.default_rng(0).normal(0, 1, len(NAMES)) * two
+    found = added(which, two, SEEN[seen], steps)
+    expected = by_definition(which, two, SEEN[seen], steps)
+    at = np.array([not two or kind.form != SQUARE for kind in PLACES.kinds])  # these take no steps
+    np.testing.assert_allclose(found[at], expected[at], rtol=1e-10, atol=1e-10)
 
 
-def test_sums_at_one_point():
-    steps = np.zeros(len(NAMES))
-    found, expected = added(1, False, SEEN["most"], steps), by_definition(1, SEEN["most"], steps)
-    np.testing.assert_allclose(found[:, :2], expected[:, :2], rtol=1e-10, atol=1e-10)
-
-
+@pytest.mark.parametrize("level", [0.0, 30.0])
 @pytest.mark.parametrize("seen", SEEN)
-def test_own_numbers_at_candidates(seen):
-    """Log-likelihoods of thresholds and shapes; squares and numbers of entries for real columns."""
+def test_own_numbers_at_candidates(seen, level):
+    """Log-likelihoods of thresholds and shapes; squares and numbers of entries for real columns.
+
+    Exponentials of ordered levels are multiplied, unless eta is large.
+    """
+    given = GIVEN._replace(background=GIVEN.background + level)
     observed = np.zeros((0, 0), bool) if seen == "all" else SEEN[seen]
     some = np.flatnonzero(PLACES.n_own[COLUMNS.place] > 0)
     numbers, expected = np.zeros((some.size, 2, 4)), np.zeros((some.size, 2))
-    eta = LAW.means(ROWS, GIVEN)
+    eta = LAW.means(ROWS, given)
     for k, c in enumerate(some):
         d = int(COLUMNS.place[c])
         kind, here = PLACES.kinds[d], SEEN[seen][:, d]
@@ -97,7 +96,7 @@ def test_own_numbers_at_candidates(seen):
             expected[k, candidate] = (kind.log_density(x, v, own) + constant).sum()
     found = np.zeros(expected.shape)
     kernel.own_log_likelihoods(
-        PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background, some,
+        PLACES.numbers(X), observed, ROWS, COLUMNS, given.features, given.background, some,
         numbers, found,
     )  # fmt: skip
     np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -14,7 +14,7 @@ SEEN = {"all": np.ones(8, bool), "some": np.arange(8) % 3 > 0, "none": np.zeros(
 def terms_of(x, seen):
     terms = kernel.new_terms(8)
     columns = LAW.places.columns(LAW.places.start)
-    kernel.fill_terms(LAW.places.numbers(x[None])[0], seen, columns, terms)
+    kernel.fill_terms(LAW.places.numbers(x[None])[0], seen, *columns, *terms)
     return terms
 
 
@@ -29,7 +29,7 @@ def test_terms_add_up_to_the_laws_but_for_a_constant(value, seen):
     found, expected = [], []
     for _ in range(4):
         eta = rng.normal(0, 2, LAW.places.n_latent)
-        found.append(kernel.log_likelihood(eta, terms, np.empty(eta.size)))
+        found.append(kernel.log_likelihood(eta, *terms, np.empty(eta.size)))
         expected.append(LAW.log_density(x[None], eta[None], given)[0][mask].sum())
     np.testing.assert_allclose(np.diff(found), np.diff(expected), atol=1e-12)
 

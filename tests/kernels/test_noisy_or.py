@@ -73,9 +73,9 @@ class Row:
     def __init__(self):
         self.columns, self.terms = _columns(DIMS), kind_terms.new_terms(DIMS)
         self.latent = _latent(GIVEN.features, GIVEN.background)
-        kind_terms.fill_terms(X, SEEN, self.columns, self.terms)
+        kind_terms.fill_terms(X, SEEN, *self.columns, *self.terms)
         self.work, self.shares = np.empty((rows_kernel.WORK, FEATURES)), np.empty(DIMS)
-        rows_kernel.fill_linear(self.terms, self.latent.loadings, self.work[rows_kernel.LINEAR])
+        rows_kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
         density = NoisyOr().log_density(
             np.tile(X, (len(ROWS), 1)), NoisyOr().means(ROWS, GIVEN), GIVEN
         )
@@ -84,13 +84,13 @@ class Row:
     def log_odds(self, z, i):
         eta = np.empty(DIMS)
         kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
-        rows_kernel.fill_gains(z, eta, self.terms, self.latent, self.work, self.shares)
+        rows_kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
         prior = THETA[i] + step(TABLE["interval"], int(z.sum() - z[i]))
         return prior + self.work[rows_kernel.GAINS, i]
 
     def log_weights(self, z, i):
         rows_kernel.relocation_log_weights(
-            i, z, 1.0, THETA, self.terms, self.latent, np.empty(DIMS), self.work, self.shares
+            i, z, 1.0, THETA, *self.terms, *self.latent, np.empty(DIMS), self.work, self.shares
         )
         return self.work[rows_kernel.GAINS].copy()
 
@@ -101,10 +101,10 @@ def test_moves_leave_the_posterior_unchanged():
     for i in range(FEATURES):
         np.testing.assert_allclose(after_flip(pi, i, row.log_odds), pi, **EXACT)
     np.testing.assert_allclose(after_relocations(pi, row.log_weights), pi, **EXACT)
-    eta = np.empty(DIMS)
-    shift = np.zeros(FEATURES)
+    eta, shift = np.empty(DIMS), np.zeros(FEATURES)
+    given = row.latent.features, row.latent.background
     found = np.array(
-        [rows_kernel.excess(z, shift, row.terms, row.latent, eta, row.shares) for z in ROWS]
+        [rows_kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS]
     )
     np.testing.assert_allclose(found - found[0], row.density - row.density[0], rtol=1e-12)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ribp import kinds
 from ribp.kernels import kind_terms
 from ribp.kernels import sweep_kinds as kernel
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE
@@ -24,7 +25,7 @@ from tests.helpers.row_cases import (
 
 MIXED = list(KINDS)
 TABLES = {name: [name] * 2 for name in KINDS} | {"mixed": MIXED, "many": ["binary"] * 19}
-SIZES = {"usual": 1.0, "large": 200.0, "huge": 2000.0}
+SIZES = {"usual": 1.0, "large": 40.0, "very large": 200.0, "huge": 2000.0}
 
 
 class Row:
@@ -43,11 +44,11 @@ class Row:
         self.terms = kind_terms.new_terms(len(names))
         mask = np.zeros(0, bool) if self.seen.all() else self.seen
         kind_terms.fill_terms(
-            self.law.places.numbers(self.x[None])[0], mask, self.columns, self.terms
+            self.law.places.numbers(self.x[None])[0], mask, *self.columns, *self.terms
         )
         self.work = np.empty((kernel.WORK, FEATURES))
         self.shares = np.empty(self.law.places.n_latent)
-        kernel.fill_linear(self.terms, self.latent.loadings, self.work[kernel.LINEAR])
+        kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
 
     def log_likelihood(self):
         eta = self.law.means(ROWS, self.given)
@@ -58,7 +59,7 @@ class Row:
         def odds(z, i):
             eta = np.empty(self.shares.size)
             kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
-            kernel.fill_gains(z, eta, self.terms, self.latent, self.work, self.shares)
+            kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
             prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
             return prior + self.work[kernel.GAINS, i]
 
@@ -67,7 +68,7 @@ class Row:
     def log_weights(self, z, i):
         eta = np.empty(self.shares.size)
         kernel.relocation_log_weights(
-            i, z, 1.0, THETA, self.terms, self.latent, eta, self.work, self.shares
+            i, z, 1.0, THETA, *self.terms, *self.latent, eta, self.work, self.shares
         )
         return self.work[kernel.GAINS].copy()
 
@@ -86,9 +87,9 @@ def test_flips_and_relocations_leave_the_posterior_unchanged(names, seen):
 @pytest.mark.parametrize("size", SIZES)
 def test_gains_whatever_the_size_of_features(size):
     """Eight factors to a logarithm, fewer, or differences where exponentials are too large."""
-    row = Row(["binary"] * 9 + ["ordinal", "categorical", "binomial"], "all", SIZES[size])
-    assert row.latent.every == {"usual": 64, "large": row.latent.every, "huge": 0}[size]
-    assert 0 <= row.latent.every <= 64
+    row = Row(["binary"] * 9 + ["ordinal", *["categorical"] * 3, "binomial"], "all", SIZES[size])
+    every = {"usual": 64, "large": 15, "very large": 3, "huge": 0}[size]
+    assert row.latent.every == every
     density = row.log_likelihood()
     for at in range(len(ROWS)):
         weights = row.log_weights(ROWS[at].copy(), 0) if ROWS[at, 0] else None
@@ -97,6 +98,45 @@ def test_gains_whatever_the_size_of_features(size):
                 there = (at & ~1) | 1 << j
                 expected = density[there] - density[at & ~1] + THETA[j]
                 assert weights[j] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def gains(law, features, x):
+    """Return gains of all rows of features, whatever they are."""
+    latent, terms = law._latent(features, np.zeros(features.shape[1])), kind_terms.new_terms(3)
+    columns = law.places.columns(law.places.start)
+    kind_terms.fill_terms(x, np.zeros(0, bool), *columns, *terms)
+    work, eta = np.empty((kernel.WORK, FEATURES)), np.empty(features.shape[1])
+    kernel.fill_linear(*terms, latent.loadings, work)
+    found = []
+    for z in ROWS:
+        kind_terms.fill_eta(z, latent.features, latent.background, eta)
+        kernel.fill_gains(0, z, eta, *terms, *latent, work, np.empty(eta.size))
+        found.append(work[kernel.GAINS].copy())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("first", [0.0, 2.5])
+def test_two_unordered_levels_are_a_binary_column(first):
+    """Whatever both levels of a feature have in common."""
+    binary, two = table(["binary"] * 3), table([kinds.categorical(["a", "b"])] * 3)
+    features = np.random.default_rng(0).normal(size=(FEATURES, 3))
+    wide = np.full((FEATURES, 6), first)
+    wide[:, 1::2] += features
+    x = np.array([1.0, 0.0, 1.0])
+    np.testing.assert_allclose(gains(two, wide, x), gains(binary, features, x), rtol=1e-12)
+
+
+def test_gains_from_a_feature_on_are_those_of_all():
+    row = Row(MIXED, "all")
+    eta = np.empty(row.shares.size)
+    for z in ROWS:
+        kind_terms.fill_eta(z, row.latent.features, row.latent.background, eta)
+        kernel.fill_gains(0, z, eta, *row.terms, *row.latent, row.work, row.shares)
+        everything = row.work[kernel.GAINS].copy()
+        row.work[kernel.GAINS] = np.nan
+        kernel.fill_gains(2, z, eta, *row.terms, *row.latent, row.work, row.shares)
+        np.testing.assert_array_equal(row.work[kernel.GAINS, 2:], everything[2:])
+        assert np.isnan(row.work[kernel.GAINS, :2]).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 30.0, 700.0])
@@ -111,7 +151,7 @@ def test_factors_agree_with_differences_where_eta_is_extreme(level):
         kind_terms.fill_eta(z, factors.features, factors.background, eta)
         gains = []
         for latent in (factors, factors._replace(every=0)):
-            kernel.fill_gains(z, eta, row.terms, latent, row.work, row.shares)
+            kernel.fill_gains(0, z, eta, *row.terms, *latent, row.work, row.shares)
             gains.append(row.work[kernel.GAINS].copy())
         np.testing.assert_allclose(*gains, rtol=1e-9, atol=1e-9)
 
@@ -133,9 +173,8 @@ def test_whole_rows_leave_the_posterior_unchanged(law):
     row, shift = Row(MIXED), np.array([0.5, -1.0, 2.0, 0.1])
     pi, q = posterior(row.log_likelihood(), TABLE[law]), proposal_law(TABLE[law], THETA + shift)
     eta = np.empty(row.shares.size)
-    excess = np.array(
-        [kernel.excess(z, shift, row.terms, row.latent, eta, row.shares) for z in ROWS]
-    )
+    given = row.latent.features, row.latent.background
+    excess = np.array([kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS])
     np.testing.assert_allclose(after_proposal(pi, q, excess), pi, **EXACT)
     assert np.abs(after_proposal(pi, q, excess + ROWS @ shift) - pi).sum() > 0.01
 

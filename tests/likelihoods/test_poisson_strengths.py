@@ -13,92 +13,20 @@ from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.poisson_sweeps import poisson_strength_work
 from ribp.mcmc import gibbs_rows
 from ribp.testing.goodness import holds, is_caught
+from tests.helpers.entry_cases import EXPOSED, LEARNING, OWN, Exposed, Learning
 from tests.helpers.gibbs_cases import (
-    AHEAD,
-    BLANK,
-    GAP,
-    INTERVALS,
-    LEARNED,
-    NOTHING,
-    POINTS,
     ROWS,
-    SOME,
     SWEEPS,
-    Trial,
-    case,
     some,
 )
-
-OWN = np.array([0.4, 1.0, 2.5, 1.3, 0.8])
-"""Exposures of the rows."""
-
-
-class Exposed(Trial):
-    """A joint test whose data come with exposures, if the likelihood has any given."""
-
-    def observe(self, values):
-        return super().observe(values)._replace(exposures=OWN)
-
-    def simulate(self, rng):
-        state = self.model.draw_prior(rng, 3)
-        return state, self.redraw(rng, state)
-
-    def redraw(self, rng, state):
-        law = self.model.likelihood
-        return self.observe(law.draw_data(rng, state.rows, state.parameters, OWN))
-
-    def statistics(self, state, data):
-        found = super().statistics(state, data)
-        made = state.rows @ state.parameters.features + state.parameters.background
-        found["rates and counts"] = float(np.tanh(made * OWN[:, None] - data.values).mean())
-        return found
-
-
-class Learning(Exposed):
-    """The same where exposures are learned: they are drawn with the data."""
-
-    def observe(self, values):
-        return Trial.observe(self, values)
-
-    def redraw(self, rng, state):
-        return Trial.redraw(self, rng, state)
-
-
-CASES = {
-    "strengths": case(INTERVALS, PoissonStrengths(exposure="given"), "weak-limit", NOTHING),
-    "strengths, points, missing": case(
-        POINTS, PoissonStrengths(exposure="given", shape=1.0), "gamma-odds", SOME, None, None
-    ),
-    "strengths, gap, background": case(
-        GAP, PoissonStrengths(background=True, exposure="given"), "weak-limit", SOME
-    ),
-    "strengths, learned laws, known": case(
-        LEARNED, PoissonStrengths(known=AHEAD, exposure="given"), "weak-limit", BLANK
-    ),
-    "binary": case(INTERVALS, PoissonCounts(exposure="given"), "weak-limit", SOME),
-    "binary, gap, background": case(
-        GAP, PoissonCounts(background=True, exposure="given"), "size-ordered", SOME, None, 1.0
-    ),
-}
-LEARNING = {
-    "strengths": case(INTERVALS, PoissonStrengths(exposure="learn"), "weak-limit", SOME),
-    "strengths, gap, background": case(
-        GAP, PoissonStrengths(background=True, exposure="learn"), "weak-limit", NOTHING
-    ),
-    "strengths, learned laws": case(
-        LEARNED, PoissonStrengths(feature_scale=2.0, exposure="learn"), "gamma-odds", BLANK
-    ),
-    "binary": case(POINTS, PoissonCounts(exposure="learn"), "weak-limit", SOME),
-    "binary, gap": case(GAP, PoissonCounts(background=True, exposure="learn"), "weak-limit", SOME),
-}
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize(
-    "name", some(CASES, ["strengths, gap, background", "strengths, points, missing", "binary"])
+    "name", some(EXPOSED, ["strengths, gap, background", "strengths, points, missing", "binary"])
 )
 def test_one_sweep_keeps_the_joint_law(name):
-    assert holds(Exposed(CASES[name], gibbs_rows.update_in_memory).one_sweep, SWEEPS)
+    assert holds(Exposed(EXPOSED[name], gibbs_rows.update_in_memory).one_sweep, SWEEPS)
 
 
 @pytest.mark.jit
@@ -180,11 +108,11 @@ def twin(kind, trial, cases, name):
 @pytest.mark.parametrize(
     ("trial", "replicates"),
     [
-        (twin(FewerStrengths, Exposed, CASES, "strengths"), 600),
-        (twin(NoExposure, Exposed, CASES, "strengths"), 600),
+        (twin(FewerStrengths, Exposed, EXPOSED, "strengths"), 600),
+        (twin(NoExposure, Exposed, EXPOSED, "strengths"), 600),
         (twin(NoBinaryExposure, Learning, LEARNING, "binary"), 600),
         (twin(LongerRows, Learning, LEARNING, "binary"), 600),
-        (twin(CarriedStrengths, Exposed, CASES, "strengths"), 1500),
+        (twin(CarriedStrengths, Exposed, EXPOSED, "strengths"), 1500),
     ],
     ids=["shape", "exposure", "learned exposure", "scale of exposures", "carried strengths"],
 )

@@ -11,32 +11,23 @@ from ribp import counts
 from ribp.errors import InputError, ProposalLimitError
 from ribp.mcmc import augmented
 from ribp.mcmc import augmented_moves as moves
-from ribp.testing.geweke import one_step_p_values
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, mean_p_value, replicates
+from tests.helpers.buffet_trials import (
+    FEW,
+    HOLE,
+    MANY,
+    MASS_PRIOR,
+    MIXED,
+    SPREAD,
+    AugmentedTrial,
+    augmented_sweep,
+    gaussian_likelihood,
+)
 
 pytestmark = pytest.mark.jit
 
-MANY = 10**7
 PART = 24_000  # draws that are simulated at once
 BITS = np.array([1, 2, 4])
-SPREAD = counts.as_row_counts("uniform(1,3)", 3)
-HOLE = counts.by_row([counts.table([0, 0.6, 0, 0.4])] * 3)
-MIXED = counts.by_row([HOLE[0], counts.exactly(2), SPREAD[0]])
-FEW = counts.by_row([counts.exactly(1), counts.exactly(2), counts.uniform(1, 2)])
-MASS_PRIOR = (20.0, 10.0)  # Gamma(1, 1) allows masses that ask for endless discards
-
-
-def gaussian_likelihood(data, scale=1.2):
-    """Return rows -> log p(data | rows), features integrated out; nothing of the library in it."""
-
-    def log_likelihood(rows):
-        assert rows.dtype == np.int8
-        assert rows.any(axis=0).all()
-        cov = np.eye(len(data)) + scale**2 * (rows.astype(float) @ rows.T)
-        fit = (data * np.linalg.solve(cov, data)).sum()
-        return -0.5 * (data.shape[1] * np.linalg.slogdet(cov)[1] + fit)
-
-    return log_likelihood
 
 
 DATA = np.array([[1.5, -0.5], [1.2, 0.3], [-0.8, 1.0]])
@@ -263,34 +254,9 @@ def test_row_updates_draw_from_the_enumerated_law():
 # Each move alone keeps the joint law: exact draws of the prior, data, then the move
 
 
-def statistics(state, data):
-    """Return numbers that see rows, discards, mass and data, each with finite variance."""
-    rows, number = state.rows.astype(int), state.n_discards
-    kept, ones = rows.any(axis=0), rows.sum(axis=1).tolist()
-    share = (rows.sum(axis=0) + state.discard_sums.sum(axis=0)) / (len(rows) + number.sum())
-    fit = gaussian_likelihood(data)(state.rows[:, kept])
-    return [
-            (rows[0] == rows[1]).all(), kept.sum(), (~kept).sum(), sum(ones), rows[0] @ rows[1],
-            1 / (1 + number[0]), number[2] == 0, np.exp(-number.sum() / 10),
-            share.max(), share @ share, share @ kept, fit, state.mass, state.mass * share.size,
-            sum(k in seen for k, seen in zip(ones, state.discard_counts, strict=True)),
-        ]  # fmt: skip
-
-
-def stepped(step, laws, mass=2.0, concentration=2.0):
+def stepped(step, laws, mass=2.0):
     """Return a check that a step given data keeps the joint law of states and data."""
-
-    def simulate(rng):
-        state = augmented.draw_prior(rng, laws, mass, concentration, MANY, MASS_PRIOR)
-        features = 1.2 * rng.standard_normal((state.rows.shape[1], 2))
-        return state, state.rows @ features + rng.standard_normal((3, 2))
-
-    def update(rng, state, data):
-        return step(rng, state, laws, concentration, gaussian_likelihood(data))
-
-    return lambda n, seed: one_step_p_values(
-        simulate, update, statistics, n_replicates=n, seed=seed
-    )
+    return AugmentedTrial(step, laws, mass).one_sweep
 
 
 def alone(move):
@@ -343,13 +309,6 @@ def test_broken_moves_are_caught(name):
 # The mass
 
 
-def with_mass(rng, state, laws, concentration, log_likelihood):
-    return augmented.update(
-        rng, state, laws, concentration, log_likelihood, learn_mass=True, max_discards=MANY,
-        mass_prior=MASS_PRIOR,
-    )[0]  # fmt: skip
-
-
 def mass_from_kept_rows(rng, state, laws, concentration, log_likelihood):
     kept = state._replace(
         rows=state.rows[:, state.rows.any(axis=0)], n_discards=0 * state.n_discards
@@ -358,7 +317,7 @@ def mass_from_kept_rows(rng, state, laws, concentration, log_likelihood):
 
 
 def test_learned_mass_joint_distribution():
-    assert holds(stepped(with_mass, FEW, mass=None), replicates(600, 5000))
+    assert holds(stepped(augmented_sweep(learn_mass=True), FEW, mass=None), replicates(600, 5000))
 
 
 def test_mass_from_kept_rows_is_caught():

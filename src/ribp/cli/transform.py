@@ -148,6 +148,7 @@ def _in_parts(
     """Yield a file that is read some rows at a time, a copy of it beside what is written."""
     from ribp.io.large_files import LargeFile
 
+    model.check_in_parts()
     n_features = int(model.result_.settings["n_features"] or model._kept.size)
     large = LargeFile(
         path, holds, memory, scheduler, n_features, dims, _law_of_missing(model), row_names=True

@@ -267,6 +267,7 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         check_is_fitted(self)
         home = home_of(X)
         if home is not None:
+            self.check_in_parts()
             with closing(home.open(X)) as store:
                 asked = {"features": self._kept, "decode": decode}
                 return np.concatenate(list(self.result_.mapped(store, counts, exposure, **asked)))

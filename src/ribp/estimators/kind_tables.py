@@ -48,10 +48,13 @@ class TablesOfKinds:
         check_numbered(kinds)
         return kinds
 
+    def check_in_parts(self) -> None:
+        """Raise an `InputError` if levels have names that data in parts do not have."""
+        check_numbered(self._fitted_kinds or ())
+
     @property
     def _fitted_kinds(self) -> Kinds | None:
-        law = self.result_.model.likelihood
-        return tuple(one.kind for one in law.columns) if isinstance(law, ColumnsOfKinds) else None
+        return self.result_.model.likelihood.kinds
 
     def _numbers(self, X: Any, kinds: Kinds | None, row_names: Sequence[str] | None) -> Any:
         """Return a table as it is or, if its columns have kinds, its numbers."""

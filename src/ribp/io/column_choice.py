@@ -113,7 +113,8 @@ def set_aside_remedy(names: Sequence[str]) -> str:
         it, row_names = "it", f", or --id {named} if it names the rows"
     return (
         f"Add --exclude {named} to leave {it} out, --label {named} to carry {it} into the report"
-        f"{row_names}; --likelihood auto --method gibbs-rows fits texts as levels."
+        f"{row_names}; --likelihood auto --method gibbs-rows fits texts as levels, but not where "
+        "a file is read in parts: there levels must be their numbers, from 0."
     )
 
 

@@ -1,14 +1,14 @@
-"""Features given rows, columns of any kind: sums over rows at one point or two.
+"""Features given rows, columns of any kind: sums over rows, before a step and after it.
 
 For one feature (or the background, which all rows have) and one latent column l of every column,
 over the rows that have the feature and show the column,
 
     G = sum l'(x; eta),      H = sum -l''(x; eta),      gain = sum l(x; eta + a) - l(x; eta),
 
-and G and H once more at eta + a: all that a Newton-Metropolis step of size a needs. With p and
-q = 1 - p shares of a term before the step (`kind_terms`), f = q + p exp a, they are p exp(a)/f and
-q/f after it, and the gain is c a - m log f: one exponential and one logarithm a term. For one of
-several unordered levels p is its probability.
+G and H first at eta, then at eta + a with the gain: all that a Newton-Metropolis step of size a
+needs. With p and q = 1 - p shares of a term before the step (`kind_terms`), f = q + p exp a, they
+are p exp(a)/f and q/f after it, and the gain is c a - m log f: one exponential and one logarithm a
+term. For one of several unordered levels p is its probability.
 
 `own_log_likelihoods` does the same for what columns have of their own: at several candidates.
 """
@@ -25,8 +25,8 @@ from ribp.kernels.kind_terms import (
     EXPONENTIAL,
     LEVELS,
     ORDERED,
+    PER_COUNT,
     SHIFT,
-    SLOPE,
     SQUARE,
     WEIGHTED,
     bounded_exp,
@@ -36,56 +36,24 @@ from ribp.kernels.kind_terms import (
     softplus,
 )
 
-SLOPE_0, BENT_0, GAIN, SLOPE_1, BENT_1 = range(5)
-"""Rows of what is added up."""
+_MODEST, _ROWS = 20.0, 8  # eta and thresholds whose exponentials can be multiplied, rows of them
+SLOPE, BENT, GAIN = range(3)
+"""Places of what is added up."""
 
 
 @jit
-def add_logistic(c, times, p, q, step, growth, two, out):
-    """Add a term c eta - m sp(eta - s) to the sums of a column; `growth` is exp(step)."""
-    out[SLOPE_0] += c - times * p
-    out[BENT_0] += times * p * q
+def add_logistic(value, times, p, q, step, growth, two, sums, c):
+    """Add a term x eta - m sp(eta - s) to the sums of column c; `growth` is exp(step)."""
     if two:
         f = q + p * growth
-        out[GAIN] += c * step - times * math.log(f)
-        after = p * growth / f
-        out[SLOPE_1] += c - times * after
-        out[BENT_1] += times * after * (q / f)
-
-
-@jit
-def add_entry(x, c, level, columns, eta, step, growth, two, shares, out):
-    """Add an entry of column number c to its sums."""
-    form, at, numbers = columns.form[c], columns.at[c], columns.numbers[c]
-    if form == ORDERED:
-        here, begin = int(x), columns.begin[c]
-        if here > 0:
-            p, q = share_of(eta[at] - columns.thresholds[begin + here - 1])
-            add_logistic(1.0, 1.0, p, q, step, growth, two, out)
-        if here < columns.width[c] - 1:
-            p, q = share_of(eta[at] - columns.thresholds[begin + here])
-            add_logistic(0.0, 1.0, p, q, step, growth, two, out)
-    elif form == LEVELS:
-        fill_level_shares(eta, at, columns.width[c], shares)
-        rest = 0.0
-        for r in range(columns.width[c]):
-            rest += 0.0 if r == level else shares[at + r]
-        is_here = 1.0 if int(x) == level else 0.0
-        add_logistic(is_here, 1.0, shares[at + level], rest, step, growth, two, out)
-    elif form == WEIGHTED:
-        p, q = share_of(eta[at] - numbers[SHIFT])
-        times = numbers[BASE] + numbers[SLOPE] * x
-        add_logistic(x, times, p, q, step, growth, two, out)
-    elif form == EXPONENTIAL:
-        rate = bounded_exp(eta[at])
-        out[SLOPE_0] += x - rate
-        out[BENT_0] += rate
-        out[GAIN] += x * step - rate * (growth - 1.0)
-        out[SLOPE_1] += x - rate * growth
-        out[BENT_1] += rate * growth
+        part = 1.0 / f
+        after = p * growth * part
+        sums[c, GAIN] += value * step - times * math.log(f)
+        sums[c, SLOPE] += value - times * after
+        sums[c, BENT] += times * after * q * part
     else:
-        out[SLOPE_0] += x * numbers[BASE] - eta[at]
-        out[BENT_0] += 1.0
+        sums[c, SLOPE] += value - times * p
+        sums[c, BENT] += times * p * q
 
 
 @jit
@@ -95,7 +63,7 @@ def add_sums(which, two, data, observed, rows, columns, features, background, le
     Parameters
     ----------
     which, two
-        The feature; whether sums at the second point are wanted.
+        The feature; whether sums are wanted after the steps, or before.
     data, observed, rows
         Of a block; `observed` is empty if nothing is missing.
     columns, features, background
@@ -105,33 +73,76 @@ def add_sums(which, two, data, observed, rows, columns, features, background, le
     steps
         a of each column, and exp a; (2, columns).
     sums
-        What is added to, (columns, 5).
+        What is added to, (columns, 3).
     """
+    place, form, ats, width, begin, thresholds, numbers = columns
     eta, shares = np.empty(background.shape[0]), np.empty(background.shape[0])
     for n in range(rows.shape[0]):
         if which >= 0 and not rows[n, which]:
             continue
         fill_eta(rows[n], features, background, eta)
-        for c in range(columns.place.shape[0]):
-            d = columns.place[c]
-            if observed.shape[0] == 0 or observed[n, d]:
-                add_entry(
-                    data[n, d], c, level[c], columns, eta, steps[0, c], steps[1, c], two, shares,
-                    sums[c],
-                )  # fmt: skip
+        for c in range(place.shape[0]):
+            d, at = place[c], ats[c]
+            if observed.shape[0] > 0 and not observed[n, d]:
+                continue
+            x, v, step, growth = data[n, d], eta[at], steps[0, c], steps[1, c]
+            if form[c] == ORDERED:
+                here = int(x)
+                if here > 0:
+                    p, q = share_of(v - thresholds[begin[c] + here - 1])
+                    add_logistic(1.0, 1.0, p, q, step, growth, two, sums, c)
+                if here < width[c] - 1:
+                    p, q = share_of(v - thresholds[begin[c] + here])
+                    add_logistic(0.0, 1.0, p, q, step, growth, two, sums, c)
+            elif form[c] == LEVELS:
+                fill_level_shares(eta, at, width[c], shares)
+                rest, one = 0.0, at + level[c]
+                for k in range(at, at + width[c]):
+                    rest += 0.0 if k == one else shares[k]
+                is_here = 1.0 if int(x) == level[c] else 0.0
+                add_logistic(is_here, 1.0, shares[one], rest, step, growth, two, sums, c)
+            elif form[c] == WEIGHTED:
+                p, q = share_of(v - numbers[c, SHIFT])
+                times = numbers[c, BASE] + numbers[c, PER_COUNT] * x
+                add_logistic(x, times, p, q, step, growth, two, sums, c)
+            elif form[c] == EXPONENTIAL:
+                rate = bounded_exp(v)
+                sums[c, GAIN] += x * step - rate * (growth - 1.0)
+                sums[c, SLOPE] += x - rate * growth
+                sums[c, BENT] += rate * growth
+            else:
+                sums[c, SLOPE] += x * numbers[c, BASE] - v
+                sums[c, BENT] += 1.0
 
 
 @jit
-def ordered_log_likelihood(level, v, thresholds):
-    """Return log p of a level given eta: see `ribp.kinds.ordinal`."""
+def ordered_log_likelihood(level, v, thresholds, most):
+    """Return log p of a level given eta, `most` the last: see `ribp.kinds.ordinal`."""
     total = 0.0
     if level > 0:
         total -= softplus(thresholds[level - 1] - v)
-    if level < thresholds.shape[0]:
+    if level < most:
         total -= softplus(v - thresholds[level])
         if level > 0:
             total += math.log(-math.expm1(thresholds[level - 1] - thresholds[level]))
     return total
+
+
+@jit
+def multiply_ordered(level, most, w, odds, k, out):
+    """Multiply out[k] by p of a level at all candidates; w = exp eta, odds[k] = exp thresholds.
+
+    p = (1 - t/u) / ((1 + t/w) (1 + w/u)) with the odds t below the level and u above it.
+    """
+    for candidate in range(out.shape[1]):
+        p = 1.0
+        if level > 0:
+            p /= 1.0 + odds[k, candidate, level - 1] / w
+        if level < most:
+            p /= 1.0 + w / odds[k, candidate, level]
+            if level > 0:
+                p *= 1.0 - odds[k, candidate, level - 1] / odds[k, candidate, level]
+        out[k, candidate] *= p
 
 
 @jit
@@ -158,23 +169,32 @@ def own_log_likelihoods(data, observed, rows, columns, features, background, som
         What is added to, (some, candidates); of a SQUARE column the sum of (x/s - eta)^2 at its
         own s and the number of entries, in the first two places.
     """
-    eta = np.empty(background.shape[0])
+    place, form, at, width, _, _, own = columns
+    eta, odds = np.empty(background.shape[0]), np.exp(np.minimum(numbers, _MODEST))
+    product, modest = np.ones(out.shape), np.empty(some.shape[0], np.bool_)
+    for k in range(some.shape[0]):
+        modest[k] = form[some[k]] == ORDERED and numbers[k].max() < _MODEST
     for n in range(rows.shape[0]):
         fill_eta(rows[n], features, background, eta)
         for k in range(some.shape[0]):
             c = some[k]
-            d, v = columns.place[c], eta[columns.at[c]]
+            d, v = place[c], eta[at[c]]
             if observed.shape[0] > 0 and not observed[n, d]:
                 continue
             x = data[n, d]
-            if columns.form[c] == SQUARE:
-                rest = x * columns.numbers[c, BASE] - v
+            if form[c] == SQUARE:
+                rest = x * own[c, BASE] - v
                 out[k, 0] += rest * rest
                 out[k, 1] += 1.0
-                continue
-            for candidate in range(numbers.shape[1]):
-                if columns.form[c] == ORDERED:
-                    own = numbers[k, candidate, : columns.width[c] - 1]
-                    out[k, candidate] += ordered_log_likelihood(int(x), v, own)
-                else:
-                    out[k, candidate] += weighted_log_likelihood(x, v, numbers[k, candidate])
+            elif modest[k] and abs(v) < _MODEST:
+                multiply_ordered(int(x), width[c] - 1, math.exp(v), odds, k, product)
+            else:
+                for candidate in range(numbers.shape[1]):
+                    here = numbers[k, candidate]
+                    if form[c] == ORDERED:
+                        out[k, candidate] += ordered_log_likelihood(int(x), v, here, width[c] - 1)
+                    else:
+                        out[k, candidate] += weighted_log_likelihood(x, v, here)
+        if n % _ROWS == _ROWS - 1 or n == rows.shape[0] - 1:
+            out += np.log(product)
+            product[:] = 1.0

@@ -11,7 +11,7 @@ q and h an entry has follows from its value and the form of its column:
 - ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has c = 1 unless it is the first, and a term at
   t_{x-1} and at t_x, as far as there are such, m = 1. Two levels: x eta - sp(eta);
 - LEVELS: unordered;
-- WEIGHTED: c = x and one term, m = base + slope x, at s;
+- WEIGHTED: c = x and one term, m = base + per_count x, at s;
 - EXPONENTIAL: c = x, r = 1;
 - SQUARE: c = x scale, q = 1;
 - HIT, eta > 0 the rate of a Poisson count of which only is seen whether it is zero (noisy-OR): c =
@@ -40,7 +40,7 @@ ORDERED, LEVELS, WEIGHTED, EXPONENTIAL, SQUARE, HIT = range(6)
 """Forms of columns; kernels want columns of equal form beside one another."""
 COEFFICIENTS = 6
 """Where `Terms.ends` has the number of coefficients."""
-BASE, SLOPE, SHIFT = range(3)
+BASE, PER_COUNT, SHIFT = range(3)
 """What `numbers` holds of a WEIGHTED column; of a SQUARE one BASE is its scale."""
 AT, WIDTH, LINE = range(3)
 OFFSET, TIMES, P, Q, COEFFICIENT = range(5)
@@ -62,21 +62,21 @@ class Columns(NamedTuple):
     """Where its thresholds begin."""
     thresholds: NDArray[np.float64]
     numbers: NDArray[np.float64]
-    """BASE, SLOPE, SHIFT; (dims, 3)."""
+    """BASE, PER_COUNT, SHIFT; (dims, 3)."""
 
 
 class Terms(NamedTuple):
     """The terms of one row, in the order of forms.
 
-    Few arrays, since compiled code counts references to every array that it takes from a tuple:
-    that costs as much as several terms do.
+    Few arrays: functions that are called for every row take each of them.
     """
 
     whole: NDArray[np.int64]
     """AT, the latent column of each (the first of unordered levels); WIDTH, the number of unordered
     levels; LINE, latent columns with a coefficient c."""
     real: NDArray[np.float64]
-    """OFFSET, s of each; TIMES, m; P and Q, see `fill_shares`; COEFFICIENT, c of each LINE."""
+    """OFFSET, s of each; TIMES, m of those that are WEIGHTED; P and Q, see `fill_shares`;
+    COEFFICIENT, c of each LINE."""
     ends: NDArray[np.int64]
     """Where terms of each form end, and the number of coefficients last."""
 
@@ -131,32 +131,35 @@ def log_sum_exp(eta, at, width, shares):
 
 
 @jit
-def fill_terms(x, mask, columns, terms):
-    """List the terms of a row; `mask` is empty if all of it was observed.
+def fill_terms(x, mask, place, forms, ats, widths, begins, thresholds, numbers, whole, real, ends):
+    """List the terms of a row of columns, as in `Columns`; `mask` is empty if all was observed.
 
     What may be no term is written all the same, and written over by the next: values of entries
     are random, so that a branch for each of them would be foreseen wrongly half of the time.
     """
-    whole, real, ends, numbers = terms.whole, terms.real, terms.ends, columns.numbers
-    thresholds, forms, widths = columns.thresholds, columns.form, columns.width
     number, lines, ends[:] = 0, 0, 0
-    for c in range(columns.place.shape[0]):
-        d = columns.place[c]
+    for c in range(place.shape[0]):
+        d = place[c]
         if mask.shape[0] > 0 and not mask[d]:
             continue
-        form, at, value = forms[c], columns.at[c], x[d]
-        wide, s, m, is_term, line = 1, 0.0, 1.0, True, at
+        form, at, value = forms[c], ats[c], x[d]
         if form == ORDERED:
-            level, begin, top = int(value), columns.begin[c], widths[c] - 1
-            whole[AT, number], real[TIMES, number] = at, 1.0
+            level, begin, top = int(value), begins[c], widths[c] - 1
+            whole[AT, number] = at
             real[OFFSET, number] = thresholds[begin + max(level - 1, 0)]
             number += level > 0
-            value, is_term = 1.0 if level > 0 else 0.0, level < top
-            s = thresholds[begin + min(level, top - 1)]
-        elif form == LEVELS:
+            whole[AT, number] = at
+            real[OFFSET, number] = thresholds[begin + min(level, top - 1)]
+            number += level < top
+            whole[LINE, lines], real[COEFFICIENT, lines] = at, 1.0
+            lines += level > 0
+            ends[ORDERED] = number
+            continue
+        wide, s, m, is_term, line = 1, 0.0, 1.0, True, at
+        if form == LEVELS:
             value, wide, line = 1.0, widths[c], at + int(value)
         elif form == WEIGHTED:
-            m = numbers[c, BASE] + numbers[c, SLOPE] * value
+            m = numbers[c, BASE] + numbers[c, PER_COUNT] * value
             s = numbers[c, SHIFT]
         elif form == SQUARE:
             value *= numbers[c, BASE]
@@ -186,9 +189,8 @@ def fill_eta(z, features, background, eta):
 
 
 @jit
-def fill_shares(eta, terms, shares):
+def fill_shares(eta, whole, real, ends, shares):
     """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta); and `shares` of levels."""
-    whole, real, ends = terms.whole, terms.real, terms.ends
     for t in range(ends[ORDERED]):
         real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[ORDERED], ends[LEVELS]):
@@ -200,9 +202,8 @@ def fill_shares(eta, terms, shares):
 
 
 @jit
-def log_likelihood(eta, terms, shares):
+def log_likelihood(eta, whole, real, ends, shares):
     """Return the log-likelihood of a row but for what does not depend on eta."""
-    whole, real, ends = terms.whole, terms.real, terms.ends
     total = 0.0
     for t in range(ends[COEFFICIENTS]):
         total += real[COEFFICIENT, t] * eta[whole[LINE, t]]

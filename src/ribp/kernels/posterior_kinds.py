@@ -35,7 +35,6 @@ from ribp.kernels.jit import jit
 from ribp.kernels.kind_terms import fill_terms, log_likelihood
 from ribp.kernels.sweep_kinds import (
     GAINS,
-    LINEAR,
     WORK,
     excess,
     fill_gains,
@@ -52,15 +51,21 @@ def enumerate_all(
     log_sums, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) - log p(x | z = 0), P(z_i = 1 | x) and a draw of z for every row."""
-    features, size_of_eta = theta.shape[0], latent.background.shape[0]
+    place, form, at, width, begin, thresholds, numbers = columns
+    whole, real, ends = terms
+    features, loadings, growth, background, every = latent
+    number, size_of_eta = theta.shape[0], background.shape[0]
     smallest, largest = whole_rows.smallest_count(table), whole_rows.largest_count(table)
-    work, shares = np.empty((WORK, features)), np.empty(size_of_eta)
-    eta, gain = np.empty((largest + 1, size_of_eta)), np.empty((largest + 1, features))
+    work, shares = np.empty((WORK, number)), np.empty(size_of_eta)
+    eta, gain = np.empty((largest + 1, size_of_eta)), np.empty((largest + 1, number))
     members, tally, score = np.empty(largest, np.int64), np.empty(4), np.zeros(largest + 1)
-    eta[0], none = latent.background, np.zeros(features, np.int8)
+    eta[0], none = background, np.zeros(number, np.int8)
     for n in range(data.shape[0]):
-        fill_terms(data[n], observed[n], columns, terms)
-        fill_linear(terms, latent.loadings, work[LINEAR])
+        fill_terms(
+            data[n], observed[n], place, form, at, width, begin, thresholds, numbers, whole, real,
+            ends,
+        )  # fmt: skip
+        fill_linear(whole, real, ends, loadings, work)
         start(tally, probs[n], sample[n])
         size, first = 0, 0
         while size >= 0:
@@ -68,15 +73,18 @@ def enumerate_all(
                 log_weight = table[size] + score[size]
                 weigh(seeds[n], log_weight, members[:size], tally, probs[n], sample[n])
             if size < largest:
-                fill_gains(none, eta[size], terms, latent, work, shares)
+                fill_gains(
+                    first, none, eta[size], whole, real, ends, features, loadings, growth,
+                    background, every, work, shares,
+                )  # fmt: skip
                 gain[size, first:] = work[GAINS, first:]
-            size = next_set(members, size, features, smallest, largest)
+            size = next_set(members, size, number, smallest, largest)
             if size > 0:
                 j = members[size - 1]
                 first = j + 1
                 score[size] = score[size - 1] + theta[j] + gain[size - 1, j]
                 for k in range(size_of_eta):
-                    eta[size, k] = eta[size - 1, k] + latent.features[j, k]
+                    eta[size, k] = eta[size - 1, k] + features[j, k]
         log_sums[n] = finish(tally, probs[n])
 
 
@@ -85,8 +93,9 @@ def anneal_particles(
     seed, grid, terms, latent, shift, law, work, shares, eta, particles, log_weights
 ):
     """Move the particles from the guide to the posterior, and fill their log-weights."""
-    features = shift.shape[0]
-    active, proposal = np.empty(features, np.int64), np.empty(features, np.int8)
+    whole, real, ends = terms
+    features, loadings, growth, background, every = latent
+    active, proposal = np.empty(shift.size, np.int64), np.empty(shift.size, np.int8)
     draw_guide(seed, 0, law, shift, particles)
     log_weights[:] = 0.0
     for t in range(1, grid.shape[0]):
@@ -94,15 +103,23 @@ def anneal_particles(
         tilted = law.theta + (1.0 - beta) * shift
         for r in range(particles.shape[0]):
             z = particles[r]
-            here = excess(z, shift, terms, latent, eta, shares)
+            here = excess(z, shift, whole, real, ends, features, background, eta, shares)
             log_weights[r] += (beta - grid[t - 1]) * here
             if law.flips:
-                flip_each(seed, t, r, z, beta, tilted, law.steps, terms, latent, eta, work, shares)
-            relocate_each(seed, t, r, z, beta, tilted, terms, latent, eta, work, shares, active)
+                flip_each(
+                    seed, t, r, z, beta, tilted, law.steps, whole, real, ends, features, loadings,
+                    growth, background, every, eta, work, shares,
+                )  # fmt: skip
+            relocate_each(
+                seed, t, r, z, beta, tilted, whole, real, ends, features, loadings, growth,
+                background, every, eta, work, shares, active,
+            )  # fmt: skip
             if law.gaps:
                 u = propose(seed, t, r, law, shift, proposal)
-                gained = excess(proposal, shift, terms, latent, eta, shares)
-                gained -= excess(z, shift, terms, latent, eta, shares)
+                gained = excess(
+                    proposal, shift, whole, real, ends, features, background, eta, shares
+                )
+                gained -= excess(z, shift, whole, real, ends, features, background, eta, shares)
                 if math.log(u) < beta * gained:
                     z[:] = proposal
 
@@ -113,26 +130,34 @@ def anneal(
     theta, table, log_sums, errors, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) - log p(x | z = 0), its error, P(z_i = 1 | x) and a draw of z for every row."""
-    features, size, dims = theta.shape[0], latent.background.shape[0], observed.shape[1]
-    law, matrix = law_of(theta, table), np.empty((features, features))
+    place, form, at, width, begin, thresholds, numbers = columns
+    whole, real, ends = terms
+    features, loadings, _, background, _ = latent
+    number, size, dims = theta.shape[0], background.shape[0], observed.shape[1]
+    law, matrix = law_of(theta, table), np.empty((number, number))
     mean, grid = mean_share(law), np.empty(n_steps + 1)
-    b, squares, shift = np.empty(features), np.empty(features), np.empty(features)
-    work, shares, eta = np.empty((WORK, features)), np.empty(size), np.empty(size)
-    particles, log_weights = np.empty((n_particles, features), np.int8), np.empty(n_particles)
+    b, squares, shift = np.empty(number), np.empty(number), np.empty(number)
+    work, shares, eta = np.empty((WORK, number)), np.empty(size), np.empty(size)
+    particles, log_weights = np.empty((n_particles, number), np.int8), np.empty(n_particles)
     mask = np.empty(size, np.bool_)
     for n in range(data.shape[0]):
-        fill_terms(data[n], observed[n], columns, terms)
-        fill_linear(terms, latent.loadings, work[LINEAR])
+        fill_terms(
+            data[n], observed[n], place, form, at, width, begin, thresholds, numbers, whole, real,
+            ends,
+        )  # fmt: skip
+        fill_linear(whole, real, ends, loadings, work)
         spread_mask(observed[n], columns, mask)
         own_gram(data[n, dims:], mask, scaled, common, diagonal, b, squares, matrix)
         fill_shift(b, squares, matrix, mean, shift)
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)
         for r in range(n_particles):
-            log_weights[r] = excess(particles[r], shift, terms, latent, eta, shares)
+            log_weights[r] = excess(
+                particles[r], shift, whole, real, ends, features, background, eta, shares
+            )
         betas = fill_grid(log_weights, grid)
         anneal_particles(
             seeds[n], betas, terms, latent, shift, law, work, shares, eta, particles, log_weights,
         )  # fmt: skip
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
         log_sums[n] = log_mean + log_sum(count_log_weights(theta + shift, table))
-        log_sums[n] -= log_likelihood(latent.background, terms, shares)
+        log_sums[n] -= log_likelihood(background, whole, real, ends, shares)

@@ -23,7 +23,8 @@ double, `every` is zero and differences of logarithms are taken one by one.
 - a whole row is proposed and accepted by its `excess` (see `whole_rows`).
 
 eta is made anew after each change, so that errors do not build up. Random numbers of a row are
-used as in `sweep_gaussian`.
+used as in `sweep_gaussian`. Functions that are called for every row take single arrays, since
+compiled code counts references to each array that it takes from a tuple.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ from ribp.kernels.random import uniform_pair
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, own_squares
 
 # Rows of the work array, each over features.
-LINEAR, GAINS, PRODUCT, FACTOR, ON, OFF, SQUARES, SHIFTS = range(8)
-WORK = 8
+LINEAR, GAINS, PRODUCT, FACTOR, SQUARES, SHIFTS = range(6)
+WORK = 6
 
 
 class Latent(NamedTuple):
@@ -78,46 +79,54 @@ class Latent(NamedTuple):
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
-    """exp A' and exp -A', (2, latent, features); unused if `every` is zero; q' for noisy-OR."""
+    """exp A' and exp -A', (2, latent, features); unused if `every` is zero; q' for noisy-OR.
+
+    Unordered levels are contrasts to the first of them.
+    """
     background: NDArray[np.float64]
     every: int
-    """Factors that are multiplied before a logarithm is taken; 0 to take differences."""
+    """Factors, at least two, that are multiplied before a logarithm is taken; 0 for differences."""
 
 
 @jit
-def fill_linear(terms, loadings, linear):
-    """Fill sum_l c_l A_il: ``coefficients @ loadings``."""
-    for i in range(linear.shape[0]):
-        linear[i] = 0.0
-    whole, real = terms.whole, terms.real
-    for t in range(terms.ends[COEFFICIENTS]):
-        value, row = real[COEFFICIENT, t], loadings[whole[LINE, t]]
-        for i in range(linear.shape[0]):
-            linear[i] += value * row[i]
+def fill_linear(whole, real, ends, loadings, work):
+    """Fill work[LINEAR] with sum_l c_l A_il: ``coefficients @ loadings``."""
+    for i in range(work.shape[1]):
+        work[LINEAR, i] = 0.0
+    for t in range(ends[COEFFICIENTS]):
+        value, at = real[COEFFICIENT, t], whole[LINE, t]
+        for i in range(work.shape[1]):
+            work[LINEAR, i] += value * loadings[at, i]
 
 
 @jit
-def fill_gains(z, eta, terms, latent, work, shares):
-    """Fill work[GAINS] with the gains of having features; eta is that of z."""
-    if latent.every > 0:
-        fill_shares(eta, terms, shares)
-        _lose_by_factors(z, terms, latent.growth, latent.every, shares, work)
+def fill_gains(
+    first, z, eta, whole, real, ends, features, loadings, growth, background, every, work, shares
+):
+    """Fill work[GAINS] with the gains of having features from `first` on; eta is that of z."""
+    if ends[EXPONENTIAL] == 0:
+        work[GAINS, first:] = 0.0
+    elif every > 0:
+        fill_shares(eta, whole, real, ends, shares)
+        _lose_by_factors(first, whole, real, ends, growth, every, shares, work)
+        for j in range(first, z.shape[0]):
+            if z[j]:
+                work[GAINS, j] = _lost_by(j, whole, real, ends, growth, every, shares)
     else:
-        _lose_by_differences(z, eta, terms, latent.features, shares, work)
-    if terms.ends[EXPONENTIAL] < terms.ends[SQUARE]:
-        _lose_squares(z, eta, terms, latent.features, work)
-    for j in range(z.shape[0]):
+        _lose_by_differences(first, z, eta, whole, real, ends, features, shares, work)
+    if ends[EXPONENTIAL] < ends[SQUARE]:
+        _lose_squares(first, z, eta, whole, ends, features, work)
+    for j in range(first, z.shape[0]):
         loss = work[GAINS, j]
         work[GAINS, j] = work[LINEAR, j] + (loss if z[j] else -loss)
-    if terms.ends[SQUARE] < terms.ends[HIT]:
-        _gain_hits(z, eta, terms, latent, work)
+    if ends[SQUARE] < ends[HIT]:
+        _gain_hits(first, z, eta, whole, ends, loadings, growth, background, work)
 
 
 @jit
-def _lose_squares(z, eta, terms, features, work):
+def _lose_squares(first, z, eta, whole, ends, features, work):
     """Add what squares lose by flips."""
-    whole, ends = terms.whole, terms.ends
-    for j in range(z.shape[0]):
+    for j in range(first, z.shape[0]):
         for t in range(ends[EXPONENTIAL], ends[SQUARE]):
             at = whole[AT, t]
             a = -features[j, at] if z[j] else features[j, at]
@@ -125,14 +134,12 @@ def _lose_squares(z, eta, terms, features, work):
 
 
 @jit
-def _gain_hits(z, eta, terms, latent, work):
+def _gain_hits(first, z, eta, whole, ends, loadings, growth, background, work):
     """Add what features are worth to noisy-OR columns that are 1."""
-    whole, ends, growth = terms.whole, terms.ends, latent.growth
-    loadings, background = latent.loadings, latent.background
     for t in range(ends[SQUARE], ends[HIT]):
         at = whole[AT, t]
         odds = 1.0 / math.expm1(eta[at])
-        for j in range(z.shape[0]):
+        for j in range(first, z.shape[0]):
             own = odds
             if z[j]:
                 rate = background[at]
@@ -144,60 +151,88 @@ def _gain_hits(z, eta, terms, latent, work):
 
 
 @jit
-def _lose_by_factors(z, terms, growth, every, shares, work):
-    """Fill work[GAINS] with what terms lose by flips, from their shares.
+def _lose_by_factors(first, whole, real, ends, growth, every, shares, work):
+    """Fill work[GAINS] with what terms lose if features are switched on.
 
-    The innermost loops are over features, all of them, and become vector instructions.
+    The innermost loops are over features and become vector instructions, if indices cannot be
+    negative. They take two terms, or levels, at a time: each pass has a price of its own.
     """
-    whole, real, ends, left = terms.whole, terms.real, terms.ends, every
-    loss, product, factor = work[GAINS], work[PRODUCT], work[FACTOR]
-    on, off = work[ON], work[OFF]
-    for j in range(z.shape[0]):
-        loss[j], product[j], on[j] = 0.0, 1.0, 1.0 if z[j] else 0.0
-        off[j] = 1.0 - on[j]
-    for t in range(ends[ORDERED]):
-        at, p, q = whole[AT, t], real[P, t], real[Q, t]
-        for j in range(z.shape[0]):
-            product[j] *= q + p * (off[j] * growth[0, at, j] + on[j] * growth[1, at, j])
-        left = _take_logarithms(left, every, product, loss)
+    low, high, multiplied = np.uint64(first), np.uint64(work.shape[1]), 0
+    for j in range(low, high):
+        work[GAINS, j], work[PRODUCT, j] = 0.0, 1.0
+    for t in range(0, ends[ORDERED], 2):
+        a, p, q, b, p_b, q_b = whole[AT, t], real[P, t], real[Q, t], 0, 0.0, 1.0
+        if t + 1 < ends[ORDERED]:
+            b, p_b, q_b = whole[AT, t + 1], real[P, t + 1], real[Q, t + 1]
+        for j in range(low, high):
+            work[PRODUCT, j] *= (q + p * growth[0, a, j]) * (q_b + p_b * growth[0, b, j])
+        multiplied += 2
+        if multiplied + 2 > every:
+            multiplied = _take_logarithms(low, high, work)
     for t in range(ends[ORDERED], ends[LEVELS]):
-        for j in range(z.shape[0]):
-            factor[j] = 0.0
-        for at in range(whole[AT, t], whole[AT, t] + whole[WIDTH, t]):
-            p = shares[at]
-            for j in range(z.shape[0]):
-                factor[j] += p * (off[j] * growth[0, at, j] + on[j] * growth[1, at, j])
-        for j in range(z.shape[0]):
-            product[j] *= factor[j]
-        left = _take_logarithms(left, every, product, loss)
-    _take_logarithms(1, every, product, loss)
+        begin, end = whole[AT, t], whole[AT, t] + whole[WIDTH, t]
+        for j in range(low, high):
+            work[FACTOR, j] = shares[begin]
+        for a in range(begin + 1, end, 2):
+            b, p, p_b = a, shares[a], 0.0
+            if a + 1 < end:
+                b, p_b = a + 1, shares[a + 1]
+            for j in range(low, high):
+                work[FACTOR, j] += p * growth[0, a, j] + p_b * growth[0, b, j]
+        for j in range(low, high):
+            work[PRODUCT, j] *= work[FACTOR, j]
+        multiplied += 1
+        if multiplied + 2 > every:
+            multiplied = _take_logarithms(low, high, work)
+    _take_logarithms(low, high, work)
     for t in range(ends[LEVELS], ends[WEIGHTED]):
-        at, p, q = whole[AT, t], real[P, t], real[Q, t]
-        for j in range(z.shape[0]):
-            e = off[j] * growth[0, at, j] + on[j] * growth[1, at, j]
-            loss[j] += real[TIMES, t] * math.log(q + p * e)
+        a, p, q, times = whole[AT, t], real[P, t], real[Q, t], real[TIMES, t]
+        for j in range(low, high):
+            work[GAINS, j] += times * math.log(q + p * growth[0, a, j])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        at, rate = whole[AT, t], real[P, t]
-        for j in range(z.shape[0]):
-            loss[j] += rate * (off[j] * growth[0, at, j] + on[j] * growth[1, at, j] - 1.0)
+        a, p = whole[AT, t], real[P, t]
+        for j in range(low, high):
+            work[GAINS, j] += p * (growth[0, a, j] - 1.0)
 
 
 @jit
-def _take_logarithms(left, every, product, loss):
-    """Add logarithms of products to losses if no factor is left; return how many are left."""
-    if left > 1:
-        return left - 1
-    for j in range(loss.shape[0]):
-        loss[j] += math.log(product[j])
-        product[j] = 1.0
-    return every
+def _take_logarithms(low, high, work):
+    """Add logarithms of products to losses, and begin them anew; return 0."""
+    for j in range(low, high):
+        work[GAINS, j] += math.log(work[PRODUCT, j])
+        work[PRODUCT, j] = 1.0
+    return 0
 
 
 @jit
-def _lose_by_differences(z, eta, terms, features, shares, work):
-    """Fill the same where exp a has no place in a double."""
-    whole, real, ends = terms.whole, terms.real, terms.ends
-    for j in range(z.shape[0]):
+def _lost_by(j, whole, real, ends, growth, every, shares):
+    """Return what terms lose if feature j is switched off: few features are on."""
+    loss, product, multiplied = 0.0, 1.0, 0
+    for t in range(ends[LEVELS]):
+        a = whole[AT, t]
+        if t < ends[ORDERED]:
+            factor = real[Q, t] + real[P, t] * growth[1, a, j]
+        else:
+            factor = shares[a]
+            for r in range(a + 1, a + whole[WIDTH, t]):
+                factor += shares[r] * growth[1, r, j]
+        product *= factor
+        multiplied += 1
+        if multiplied >= every:
+            loss, product, multiplied = loss + math.log(product), 1.0, 0
+    loss += math.log(product)
+    for t in range(ends[LEVELS], ends[WEIGHTED]):
+        factor = real[Q, t] + real[P, t] * growth[1, whole[AT, t], j]
+        loss += real[TIMES, t] * math.log(factor)
+    for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
+        loss += real[P, t] * (growth[1, whole[AT, t], j] - 1.0)
+    return loss
+
+
+@jit
+def _lose_by_differences(first, z, eta, whole, real, ends, features, shares, work):
+    """Fill work[GAINS] with what terms lose by flips, where exp a has no place in a double."""
+    for j in range(first, z.shape[0]):
         other, loss = eta - features[j] if z[j] else eta + features[j], 0.0
         for t in range(ends[WEIGHTED]):
             at, shift = whole[AT, t], real[OFFSET, t]
@@ -206,7 +241,7 @@ def _lose_by_differences(z, eta, terms, features, shares, work):
                 after = log_sum_exp(other, at, whole[WIDTH, t], shares)
             else:
                 before, after = softplus(eta[at] - shift), softplus(other[at] - shift)
-            loss += real[TIMES, t] * (after - before)
+            loss += (real[TIMES, t] if t >= ends[LEVELS] else 1.0) * (after - before)
         for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
             at = whole[AT, t]
             loss += bounded_exp(other[at]) - bounded_exp(eta[at])
@@ -214,15 +249,21 @@ def _lose_by_differences(z, eta, terms, features, shares, work):
 
 
 @jit
-def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, work, shares):
+def flip_each(
+    seed, number, row, z, beta, theta, step, whole, real, ends, features, loadings, growth,
+    background, every, eta, work, shares,
+):  # fmt: skip
     """Flip every feature in order, gains times beta. step[k] = table[k+1] - table[k]."""
-    features, ones, stale = z.shape[0], 0, True
-    for i in range(features):
+    ones, stale = 0, True
+    for i in range(z.shape[0]):
         ones += z[i]
-    for i in range(features):
+    for i in range(z.shape[0]):
         if stale:
-            fill_eta(z, latent.features, latent.background, eta)
-            fill_gains(z, eta, terms, latent, work, shares)
+            fill_eta(z, features, background, eta)
+            fill_gains(
+                i, z, eta, whole, real, ends, features, loadings, growth, background, every, work,
+                shares,
+            )  # fmt: skip
         on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + beta * work[GAINS, i])
         stale = on != (z[i] != 0)
         if stale:
@@ -231,11 +272,16 @@ def flip_each(seed, number, row, z, beta, theta, step, terms, latent, eta, work,
 
 
 @jit
-def relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares):
+def relocation_log_weights(
+    i, z, beta, theta, whole, real, ends, features, loadings, growth, background, every, eta, work,
+    shares,
+):  # fmt: skip
     """Fill work[GAINS] with the log-weights of the places where the one at i may go."""
     z[i] = 0
-    fill_eta(z, latent.features, latent.background, eta)
-    fill_gains(z, eta, terms, latent, work, shares)
+    fill_eta(z, features, background, eta)
+    fill_gains(
+        0, z, eta, whole, real, ends, features, loadings, growth, background, every, work, shares
+    )
     z[i] = 1
     for j in range(z.shape[0]):
         if z[j] and j != i:
@@ -245,13 +291,18 @@ def relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares):
 
 
 @jit
-def relocate_each(seed, number, row, z, beta, theta, terms, latent, eta, work, shares, active):
+def relocate_each(
+    seed, number, row, z, beta, theta, whole, real, ends, features, loadings, growth, background,
+    every, eta, work, shares, active,
+):  # fmt: skip
     """Move every one once, in random order."""
-    features = z.shape[0]
     for last in range(list_ones(z, active) - 1, -1, -1):
-        u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
+        u, v = uniform_pair(seed, number, row, z.shape[0] // 2 + 1 + last)
         i = take_out_one(u, active, last)
-        relocation_log_weights(i, z, beta, theta, terms, latent, eta, work, shares)
+        relocation_log_weights(
+            i, z, beta, theta, whole, real, ends, features, loadings, growth, background, every,
+            eta, work, shares,
+        )  # fmt: skip
         place = pick(work[GAINS], v)
         if place >= 0:
             z[i] = 0
@@ -259,10 +310,10 @@ def relocate_each(seed, number, row, z, beta, theta, terms, latent, eta, work, s
 
 
 @jit
-def excess(z, shift, terms, latent, eta, shares):
+def excess(z, shift, whole, real, ends, features, background, eta, shares):
     """Return log-likelihood(z) - shift.z up to a constant; fills the eta of z."""
-    fill_eta(z, latent.features, latent.background, eta)
-    total = log_likelihood(eta, terms, shares)
+    fill_eta(z, features, background, eta)
+    total = log_likelihood(eta, whole, real, ends, shares)
     for i in range(z.shape[0]):
         if z[i]:
             total -= shift[i]
@@ -280,26 +331,33 @@ def sweep(
     `products`, `scaled`, `diagonal` and `guide` belong to Gaussian data, a column for each latent
     one, of about the same moments.
     """
-    features, size = rows.shape[1], latent.background.shape[0]
+    place, form, at, width, begin, thresholds, numbers = columns
+    whole, real, ends = terms
+    features, loadings, growth, background, every = latent
+    number_of, size = rows.shape[1], background.shape[0]
     incomplete = observed.shape[0] > 0
-    work, shares = np.empty((WORK, features)), np.empty(size)
-    eta, active = np.empty(size), np.empty(features, np.int64)
-    proposal = np.empty(features, np.int8)
+    work, shares = np.empty((WORK, number_of)), np.empty(size)
+    eta, active = np.empty(size), np.empty(number_of, np.int64)
+    proposal = np.empty(number_of, np.int8)
     mask, latent_mask = np.empty(observed.shape[1], np.bool_), np.ones(size, np.bool_)
     for n in range(rows.shape[0]):
         row, law, z = first + n, law_of_row[n], rows[n]
         if incomplete:
             mask[:] = observed[n]
-        fill_terms(data[n], mask, columns, terms)
-        fill_linear(terms, latent.loadings, work[LINEAR])
+        fill_terms(
+            data[n], mask, place, form, at, width, begin, thresholds, numbers, whole, real, ends
+        )
+        fill_linear(whole, real, ends, loadings, work)
         if moves[law, FLIPS]:
             flip_each(
-                seed, number, row, z, 1.0, theta, steps[law], terms, latent, eta, work, shares
-            )
+                seed, number, row, z, 1.0, theta, steps[law], whole, real, ends, features,
+                loadings, growth, background, every, eta, work, shares,
+            )  # fmt: skip
         if moves[law, RELOCATIONS]:
             relocate_each(
-                seed, number, row, z, 1.0, theta, terms, latent, eta, work, shares, active
-            )
+                seed, number, row, z, 1.0, theta, whole, real, ends, features, loadings, growth,
+                background, every, eta, work, shares, active,
+            )  # fmt: skip
         if moves[law, WHOLE]:
             shift = work[SHIFTS]
             work[SQUARES, :] = diagonal
@@ -309,10 +367,10 @@ def sweep(
             whole_rows.fill_shift(
                 products[n], work[SQUARES], diagonal, guide, mean, precision, shift
             )
-            block = features // 2 + 1 + features
+            block = number_of // 2 + 1 + number_of
             u = whole_rows.propose(seed, number, row, block, theta, tables[law], shift, proposal)
-            gain = excess(proposal, shift, terms, latent, eta, shares)
-            gain -= excess(z, shift, terms, latent, eta, shares)
+            gain = excess(proposal, shift, whole, real, ends, features, background, eta, shares)
+            gain -= excess(z, shift, whole, real, ends, features, background, eta, shares)
             if math.log(u) < gain:
                 z[:] = proposal
 

@@ -73,6 +73,13 @@ def chosen(
 
 def unseen_columns(names: Sequence[Any], dtype: Any = None) -> list[GivenColumn]:
     """Return columns of numbers that are not in memory: only their type is known."""
+    if getattr(dtype, "kind", "f") not in TYPES:
+        raise InputError(
+            "X",
+            "must hold numbers where data are not in memory; those of levels begin at 0",
+            f"entries of type {dtype}",
+            "Replace names of levels by their numbers, in the order that `likelihood` has.",
+        )
     kind = TYPES.get(getattr(dtype, "kind", "f"), "number")
     return [GivenColumn(name, kind, np.empty(0)) for name in names]
 
@@ -90,7 +97,7 @@ def check_numbered(kinds: Sequence[Kind]) -> None:
                 "must have levels that are named by their numbers from 0, or by words, where data "
                 "are not in memory",
                 str(kind),
-                "Number levels from 0 in the data.",
+                "Number levels from 0, in the fit too, or read all data into memory.",
             )
 
 

@@ -39,8 +39,9 @@ class Ordinal(OfLevels):
         return Beginning((-float(below[0]),), tuple(steps.tolist()))
 
     def thresholds(self, own: FloatArray) -> FloatArray:
-        """Return t_0 = 0, t_1, ..."""
-        return np.concatenate([[0.0], np.cumsum(np.exp(own))])
+        """Return t_0 = 0, t_1, ...; a line for each line of own numbers."""
+        steps = np.cumsum(np.exp(own), axis=-1)
+        return np.concatenate([np.zeros((*steps.shape[:-1], 1)), steps], axis=-1)
 
     def log_density(self, values: FloatArray, eta: FloatArray, own: FloatArray) -> FloatArray:
         """Return the log probability of each level."""

@@ -127,6 +127,7 @@ class Places:
         """Columns of one form beside one another, as kernels want them."""
         self.levels = np.flatnonzero(self._form == LEVELS)
         """Columns with unordered levels."""
+        self._positive = [d for d, kind in enumerate(kinds) if isinstance(kind, Positive)]
         self._fixed = self._first_columns()
 
     def latent_names(self, names: Sequence[Any]) -> list[str]:
@@ -179,11 +180,10 @@ class Places:
 
     def numbers(self, values: FloatArray) -> FloatArray:
         """Return values as kernels want them: positive ones as logarithms."""
-        at = [d for d, kind in enumerate(self.kinds) if isinstance(kind, Positive)]
-        if not at:
+        if not self._positive:
             return values
         values = values.copy()
-        for d in at:
+        for d in self._positive:
             values[:, d] = self.kinds[d].looked_at(values[:, d])
         return values
 

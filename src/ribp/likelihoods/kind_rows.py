@@ -43,7 +43,9 @@ class RowsOfKinds(KindEntryLaw):
         places, laws = self.places, Laws.of(prior, relocations=relocations)
         features, background, _, own = parameters
         latent = self._latent(features, background)
-        bend = self._bend(parameters, laws.moments[0])
+        bend = np.ones(places.n_latent)
+        if prior.whole.any():
+            bend = self._bend(parameters, laws.moments[0])
         linear = Linear.of(features, 1.0 / bend, laws)
         columns, nothing = places.columns(own), np.empty((0, 0))
 
@@ -85,15 +87,25 @@ class RowsOfKinds(KindEntryLaw):
         )  # fmt: skip
 
     def _latent(self, features: FloatArray, background: FloatArray) -> kernel.Latent:
-        """Return features as kernels want them."""
+        """Return features as kernels want them: unordered levels less the first of them."""
         kinds = self.places.kinds
+        features, background = (self._from_first(one) for one in (features, background))
         numbers = np.array([kind.form == SQUARE for kind in kinds])[self.places.column]
         largest = float(np.abs(features[:, ~numbers]).max(initial=0.0))
         every = _EVERY if largest * _EVERY <= _ROOM else int(_ROOM / largest)
+        every = every if every >= 2 else 0  # kernels take two at a time
         loadings = np.ascontiguousarray(features.T)
         steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
         growth = np.exp(np.stack([steps, -steps]))
         return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
+
+    def _from_first(self, numbers: FloatArray) -> FloatArray:
+        """Return latent numbers, those of unordered levels less the first: rows see no more."""
+        numbers = numbers.copy()
+        for d in self.places.levels.tolist():
+            at = self.places.latent(d)
+            numbers[..., at] -= numbers[..., at.start, None]
+        return numbers
 
     def working(self, data: Data, parameters: Any) -> tuple[Data, FloatArray]:
         """Return data for which rows are about linear and Gaussian, and variances of columns."""

@@ -60,8 +60,8 @@ class FeatureSums:
     steps: FloatArray
 
     def __call__(self, data: Data, rows: Rows) -> FloatArray:
-        """Return sums over a block of rows, shape (columns, 5)."""
-        sums = np.zeros((len(self.level), 5))
+        """Return sums over a block of rows, shape (columns, 3)."""
+        sums = np.zeros((len(self.level), 3))
         kernel.add_sums(
             self.which, self.two, self.places.numbers(data.values), data.observed, rows,
             self.columns, self.features, self.background, self.level, self.steps, sums,
@@ -154,8 +154,8 @@ class Steps:
         old, exact = entries[latent], columns.form == SQUARE
         nothing = np.vstack([np.zeros(at.size), np.ones(at.size)])
         sums = self._sums(which, False, columns, level, nothing)
-        slope = sums[:, kernel.SLOPE_0] - (old - centre) * precision
-        law = Proposal.at(slope, sums[:, kernel.BENT_0] + precision, exact)
+        slope = sums[:, kernel.SLOPE] - (old - centre) * precision
+        law = Proposal.at(slope, sums[:, kernel.BENT] + precision, exact)
         taken = law.step + law.deviation * self.rng.standard_normal(at.size)
         log_u = np.log(self.rng.random(at.size))
         possible = np.abs(taken) < BEYOND
@@ -165,8 +165,8 @@ class Steps:
         safe = np.where(possible & ~exact, taken, 0.0)
         sums = self._sums(which, True, columns, level, np.vstack([safe, np.exp(safe)]))
         new = old + taken
-        slope = sums[:, kernel.SLOPE_1] - (new - centre) * precision
-        back = Proposal.at(slope, sums[:, kernel.BENT_1] + precision, exact)
+        slope = sums[:, kernel.SLOPE] - (new - centre) * precision
+        back = Proposal.at(slope, sums[:, kernel.BENT] + precision, exact)
         gain = sums[:, kernel.GAIN]
         gain -= 0.5 * precision * ((new - centre) ** 2 - (old - centre) ** 2)
         gain += back.log_density(-taken) - law.log_density(taken)
@@ -211,11 +211,10 @@ class Steps:
         for k, c in enumerate(some.tolist()):
             d = int(self.columns.place[c])
             kind, here = self.places.kinds[d], self.places.own(d)
-            for candidate in range(CANDIDATES):
-                own = self.own[here].copy()
-                own[at[k] - here.start] = candidates[k, candidate]
-                found = kind.thresholds(own) if kind.levels else kind.numbers(own)
-                numbers[k, candidate, : len(found)] = found
+            own = np.tile(self.own[here], (CANDIDATES, 1))
+            own[:, at[k] - here.start] = candidates[k]
+            found = kind.thresholds(own) if kind.levels else [kind.numbers(one) for one in own]
+            numbers[k, :, : np.shape(found)[1]] = found
         return OwnSums(self.places, self.columns, self.features, self.background, some, numbers)
 
     def noise_steps(self, used: IntArray) -> None:

@@ -102,6 +102,8 @@ class Likelihood(ABC, Generic[P]):
     """Whether there is no model without a background."""
     summable: ClassVar[bool] = False
     """Whether sums that were made before parameters were drawn tell all of the log joint."""
+    integrates_sizes: ClassVar[bool] = False
+    """Whether it knows `sizes_log_density`, by which starts with sizes are compared."""
     takes_exposure: ClassVar[bool] = False
     """Whether rows may have exposures, which multiply M (`ribp.likelihoods.exposures`)."""
     exposure: str = "one"
@@ -355,6 +357,15 @@ class Likelihood(ABC, Generic[P]):
     def left_out_log_density(self, data: Data) -> FloatArray:
         """Return the same of each entry given the others of its column; NaN if they do not tell."""
         raise NotImplementedError
+
+    def sizes_log_density(self, data: Data, rows: Rows, parameters: Any) -> float:
+        """Return log p(sizes | data, which entries are on, parameters)."""
+        raise NotImplementedError
+
+    @property
+    def kinds(self) -> tuple[Any, ...] | None:
+        """The kind of each column, where columns have kinds of their own."""
+        return None
 
     # Rows
 

@@ -68,7 +68,8 @@ def features(
     if shape is not None:
         axes = _images(figure, spreads, checked_shape(shape, n_dims))
     elif axis is None and (names is not None or called):
-        axes = _bars(figure, spreads, _checked_names(names or called, n_dims))
+        what = "values" if result.event_names is None else "changes of probability"
+        axes = _bars(figure, spreads, _checked_names(names or called, n_dims), what)
     else:
         axes = _lines(figure, spreads, *checked_axis(axis, n_dims))
     if not spreads:
@@ -106,7 +107,9 @@ def _lines(figure: AnyFigure | None, spreads: list[Spread], x: FloatArray, label
     return axes
 
 
-def _bars(figure: AnyFigure | None, spreads: list[Spread], names: Sequence[str]) -> AxesArray:
+def _bars(
+    figure: AnyFigure | None, spreads: list[Spread], names: Sequence[str], what: str
+) -> AxesArray:
     number = min(_BARS, len(names))
     axes = panels(figure, len(spreads), 4, 2.5, 0.5 + 0.16 * number, sharex=True)
     for ax, spread in zip(axes, spreads, strict=False):
@@ -119,7 +122,8 @@ def _bars(figure: AnyFigure | None, spreads: list[Spread], names: Sequence[str])
         ax.set_yticks(y, [plain(names[i], 16) for i in largest])
         ax.set_ylim(number - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
-    what = "values" if number == len(names) else f"the {number} largest values"
+    if number < len(names):
+        what = f"the {number} largest {what}"
     _caption(axes, f"{what} (bar: mean; line: {SPREAD})", spreads)
     return axes
 

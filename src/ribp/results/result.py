@@ -18,7 +18,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
-from ribp.likelihoods import ColumnsOfKinds, exposures
+from ribp.likelihoods import exposures
 from ribp.likelihoods.data import ALL_ALIKE, BoolArray, Data, Rows
 from ribp.likelihoods.moments import MANY
 from ribp.likelihoods.validation import as_data
@@ -417,8 +417,8 @@ class Result:
         law, look = self.model.likelihood, store.look()
         law.check(n_dims, look.not_a_count)
         law.check_range(look.low, look.high)
-        if isinstance(law, ColumnsOfKinds):
-            looked_columns(store, [column.kind for column in law.columns], self._columns)
+        if law.kinds is not None:
+            looked_columns(store, law.kinds, self._columns)
         work, law_of_row = self.row_features(counts, n_rows, **options)
         return store.mapped(work, law_of_row)
 

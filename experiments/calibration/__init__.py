@@ -1,0 +1,1 @@
+"""Every sampler under joint tests and simulation-based calibration, with results for all to see."""
