@@ -67,6 +67,14 @@ class NoBinaryExposure(PoissonCounts):
         return blind.row_work(seed, number, parameters, prior)
 
 
+class LongerRows(PoissonCounts):
+    """Draws the common scale of exposures as if their sum were larger."""
+
+    def draw(self, rng, parameters, sums):
+        split = sums.splits._replace(rows=sums.splits.rows * np.array([1.0, 1.4]))
+        return super().draw(rng, parameters, sums._replace(splits=split))
+
+
 class CarriedStrengths(PoissonStrengths):
     """Carries old strengths to new places."""
 
@@ -103,9 +111,10 @@ def twin(kind, trial, cases, name):
         (twin(FewerStrengths, Exposed, EXPOSED, "strengths"), 600),
         (twin(NoExposure, Exposed, EXPOSED, "strengths"), 600),
         (twin(NoBinaryExposure, Learning, LEARNING, "binary"), 600),
+        (twin(LongerRows, Learning, LEARNING, "binary"), 600),
         (twin(CarriedStrengths, Exposed, EXPOSED, "strengths"), 1500),
     ],
-    ids=["shape", "exposure", "learned exposure", "carried strengths"],
+    ids=["shape", "exposure", "learned exposure", "scale of exposures", "carried strengths"],
 )
 def test_broken_twins_are_caught(trial, replicates):
     assert is_caught(trial.one_sweep, replicates)

@@ -3,14 +3,14 @@
     x_nd ~ Poisson(r_n rate_nd),      r_n ~ Gamma(a, rate a), a = 2, if it is learned.
 
 Long texts have more words, long visits more events: r_n is their length, or what stands for it, in
-units of its mean (`PoissonCounts.exposure_unit`).
-Given everything else it is a gamma variate,
+units of its mean (`PoissonCounts.exposure_unit`). Given everything else it is a gamma variate,
 
     r_n ~ Gamma(a + sum_d x_nd, rate a + sum_d rate_nd),        sums over observed columns.
 
 It belongs to no state: every sweep begins with a draw of it (and of its scale against that of the
-strengths of the row, if there are any: `ribp.kernels.exposure_moves`). Integrated out, a row has
-the density
+strengths of the row, if there are any: `ribp.kernels.exposure_moves`), and the common scale of all
+exposures, which is that of the features turned round, is drawn with these (`draw_scale`).
+Integrated out, a row has the density
 
     a^a Gamma(a + n)/(Gamma(a) (a + L)^{a + n}) prod_d rate_d^{x_d}/x_d!,
 
@@ -147,6 +147,16 @@ def drawn_with_strengths(
         shape, SHAPE, out,
     )  # fmt: skip
     return out
+
+
+def draw_scale(rng: np.random.Generator, rows: FloatArray, pull: float) -> float:
+    """Draw c of the move (r, A, b, m) -> (r/c, c A, c b, c m), which leaves the rates as they are.
+
+    The priors of r and of m = v/`pull` alone speak of it: c ~ InvGamma(a N + 2, a sum r + v/m), in
+    which 2 is the shape of the prior of m. `rows` are N and sum r.
+    """
+    number, total = rows
+    return float((SHAPE * total + pull) / rng.standard_gamma(SHAPE * number + 2.0))
 
 
 def log_integrated(values: FloatArray, observed: BoolArray, rates: FloatArray) -> FloatArray:

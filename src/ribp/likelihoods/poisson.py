@@ -241,6 +241,9 @@ class PoissonCounts(PoissonEntryLaw):
                 known = np.vstack([known, background])
             rate = self.prior_mean + self.shape * float(known.sum())
             mean = rate / float(rng.standard_gamma(_MEAN_SHAPE + self.shape * known.size))
+        if self.learns_exposure and self.feature_scale is None and not self.known:
+            scale = exposures.draw_scale(rng, counts.rows, self.prior_mean / mean)
+            features, background, mean = scale * features, scale * background, scale * mean
         features[~used] = self._gamma(rng, mean, np.zeros_like(features[~used]), 0.0)
         put_known(self.known_features, features)
         return PoissonParameters(features, background, mean)

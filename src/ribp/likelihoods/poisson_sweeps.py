@@ -32,6 +32,8 @@ class PoissonSums(NamedTuple):
     """Of rows that are observed there what they have of the feature, times their exposures."""
     number: FloatArray
     """How many rows show each column, or the sum of their exposures."""
+    rows: FloatArray
+    """How many rows there are, and the sum of their exposures, shape (2,)."""
 
 
 class StrengthSplits(NamedTuple):
@@ -41,6 +43,7 @@ class StrengthSplits(NamedTuple):
     rest: FloatArray
     exposure: FloatArray
     number: FloatArray
+    rows: FloatArray
     strengths: FloatArray
     """Of each feature how many rows have it, sum s and sum log s, shape (3, features)."""
 
@@ -177,11 +180,11 @@ def split_block(
     )
     each = data.each_exposure
     shown = sums.number + each.sum() if data.complete else each @ data.observed
-    return sums._replace(number=shown)
+    return sums._replace(number=shown, rows=np.array([len(rows), each.sum()], np.float64))
 
 
 def _no_counts(dims: int, features: int) -> PoissonSums:
-    shapes = ((features, dims), (dims,), (features, dims), (dims,))
+    shapes: Any = ((features, dims), (dims,), (features, dims), (dims,), (2,))
     return PoissonSums(*(np.zeros(shape) for shape in shapes))
 
 

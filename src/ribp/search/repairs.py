@@ -143,7 +143,7 @@ class Repairs:
             if found and found.score > best.score:
                 since = 0 if found.score > best.score + self.tolerance else since
                 best = found
-        return best
+        return self._pruned(best)
 
     def _pruned(self, best: Scored) -> Scored:
         """Return the best state after an attempt to do without each feature, where that may be."""
@@ -151,7 +151,7 @@ class Repairs:
             return best
         sizes = best.state.rows.sum(axis=0)
         for i in np.flatnonzero(sizes)[np.argsort(sizes[sizes > 0])]:
-            found = self._settled(self._without(best.state, i), best.score)
+            found = self._settled(self._without(best.state, i), best.score, unjudged=1)
             if found and found.score > best.score:
                 best = found
         return best
@@ -180,8 +180,11 @@ class Repairs:
         patience = self.patience * max(_PATIENCE, _PATIENCE_EACH * in_use)
         return patience if best.score < enough else _SHORT * patience
 
-    def _settled(self, state: State, best: float) -> Scored | None:
-        """Return a state after some sweeps; None if it stays far below the best."""
+    def _settled(self, state: State, best: float, unjudged: int = 0) -> Scored | None:
+        """Return a state after some sweeps; None if it stays far below the best.
+
+        Rows that must change by several features at once may need sweeps that are not judged.
+        """
         scores: list[float] = []
         hoped = best - self.tolerance
         for _ in range(_SWEEPS):
@@ -189,6 +192,8 @@ class Repairs:
             state, info = gibbs.update(self.rng, self.seed, state, self.model, self.data)
             used = np.count_nonzero(info.tally.sizes)
             scores.append(float(info.log_joint) - self.price * used)
+            if len(scores) <= unjudged:
+                continue
             if scores[-1] < best - self.margin * (1.0 if len(scores) == 1 else 0.5):
                 return None
             left = _SWEEPS - len(scores)
