@@ -21,6 +21,7 @@ from ribp.likelihoods import (
     NegativeBinomialMultiplicities,
     PoissonMultiplicities,
 )
+from ribp.likelihoods.data import complete
 from ribp.model import Model
 
 SHAPES = {"24, 3": (24, 3), "100, 10": (100, 10)}
@@ -56,12 +57,12 @@ def sweep(kind: str, n_features: int, count: int) -> tuple[Callable[[], object],
     )
     z = model.draw_rows(rng, even, state.count_log_probs)
     rows: Any = likelihood.draw_sizes(rng, z, given)
-    data = rows @ features + NOISE * rng.normal(size=(ROWS, DIMS))
+    values = rows @ features + NOISE * rng.normal(size=(ROWS, DIMS))
     work = likelihood.row_work(
         np.uint64(1), 1, given, model.row_prior(state._replace(log_odds=even))
     )
-    observed, which = np.zeros((0, 0), np.bool_), model.counts.law_of_row
-    return lambda: work(0, data, observed, which, rows), data
+    data, which = complete(values), model.counts.law_of_row
+    return lambda: work(0, data, which, rows), values
 
 
 def times() -> dict[str, dict[str, float]]:
