@@ -65,7 +65,7 @@ def chain(
             state, _ = update(rng, key, state, model, data)
             if at < n_sweeps // 2:
                 continue
-            probs += state.rows / n_kept
+            probs += (state.rows != 0) / n_kept
             used += np.count_nonzero(state.rows.any(axis=0)) / n_kept
             if hidden is not None and values is not None:
                 np.logaddexp(held_out, log_density(state, values, hidden), out=held_out)

@@ -41,6 +41,11 @@ EXPERIMENTS = {
         5,
         ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz"),
     ),
+    "texts": Experiment(
+        "Topics of news: strengths and exposures of counts, beside NMF",
+        30,
+        ("reuters_mix.npz", "reuters_digest.npz"),
+    ),
     "kinds": Experiment(
         "Columns of any kind: features found, hidden entries predicted",
         90,

@@ -17,17 +17,21 @@ expected.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from experiments.calibration.picture import rank_picture
-from experiments.calibration.trials import Asked, asked_for
+from experiments.calibration.trials import Joint, joint_trials
 from experiments.shared import save, table, write_text
 from experiments.study import Study, parse, parser
 from ribp.testing.calibration import chain_fit, p_values_of_ranks, ranks
+from tests.helpers.calibration_cases import RANKED, ranked_trial
+
+Key = tuple[str, str, str, str]  # test, sampler, law, name
 
 SEED, DRAWS = 0, 19  # ranks 0 .. 19 are twenty bins
 
@@ -39,11 +43,9 @@ class Scale(NamedTuple):
     """Replicates of a joint test."""
     ranked: int = 400
     """Replicates of a calibration."""
-    some: int = 10**6
-    """Models of each sampler and law."""
 
 
-QUICK = Scale(200, 20, 1)
+QUICK = Scale(100, 10)  # one model of each sampler and law
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,24 +53,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parse(parser("calibration", data=False), arguments)
     scale = QUICK if given.quick else Scale()
     study = Study(given, scale._asdict())
-    for asked in asked_for(scale.some):
-        for test, make in (("joint", _joint), ("ranks", _ranks)):
-            key = test, asked.sampler, asked.law, asked.name, SEED
-            if study.wants(*key) and (test == "joint" or asked.ranked):
-                began = time.perf_counter()
-                numbers = make(asked, scale)
-                study.add(*key, numbers=numbers, seconds=time.perf_counter() - began)
+    works: dict[Key, Callable[[Scale], dict[str, Any]]] = {
+        ("joint", *one[:3]): partial(_joint, one) for one in joint_trials()
+    }
+    works |= {("ranks", *name): partial(_ranks, name) for name in RANKED}
+    for key in _first_of_each(works) if given.quick else works:
+        if study.wants(*key, SEED):
+            began = time.perf_counter()
+            numbers = works[key](scale)
+            study.add(*key, SEED, numbers=numbers, seconds=time.perf_counter() - began)
     _write(given.out, study)
 
 
-def _joint(asked: Asked, scale: Scale) -> dict[str, Any]:
+def _first_of_each(keys: Iterable[Key]) -> list[Key]:
+    """Return one model of each test, sampler and law."""
+    return list({key[:3]: key for key in reversed(list(keys))}.values())[::-1]
+
+
+def _joint(asked: Joint, scale: Scale) -> dict[str, Any]:
     return {"p": asked.trial.one_sweep(scale.joint, SEED)}
 
 
-def _ranks(asked: Asked, scale: Scale) -> dict[str, Any]:
+def _ranks(name: tuple[str, str, str], scale: Scale) -> dict[str, Any]:
     """Return how often the truth had each rank, by name of what was ranked, and p-values."""
-    trial = asked.ranked
-    fit = chain_fit(trial.start, trial.update, n_warmup=3 * asked.thin, n_thin=asked.thin)
+    trial, thin = ranked_trial(*name)
+    fit = chain_fit(trial.start, trial.update, n_warmup=3 * thin, n_thin=thin)
     found = ranks(
         trial.simulate, fit, trial.statistics, n_replicates=scale.ranked, n_draws=DRAWS, seed=SEED
     )

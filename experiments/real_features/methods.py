@@ -160,7 +160,7 @@ def _aligned_mean(draws: list[Rows]) -> FloatArray:
 def nmf(case: Case, seed: int, n_sweeps: int) -> Answer:
     """Non-negative matrix factorisation; features of unit length."""
     model = NMF(case.rows.shape[1], init="nndsvdar", random_state=seed, max_iter=500)
-    return _sklearn("NMF", model, case.positive, case)
+    return sklearn_rows("NMF", model, case.positive, case)
 
 
 def dictionary(case: Case, seed: int, n_sweeps: int) -> Answer:
@@ -172,16 +172,17 @@ def dictionary(case: Case, seed: int, n_sweeps: int) -> Answer:
         random_state=seed,
     )  # fmt: skip
     centred = x - x.mean(axis=0) if case.background else x
-    return _sklearn("dictionary learning", model, centred, case)
+    return sklearn_rows("dictionary learning", model, centred, case)
 
 
 def factors(case: Case, seed: int, n_sweeps: int) -> Answer:
     """Factor analysis, rotated (varimax)."""
     model = FactorAnalysis(case.rows.shape[1], rotation="varimax", random_state=seed)
-    return _sklearn("factor analysis", model, case.data, case)
+    return sklearn_rows("factor analysis", model, case.data, case)
 
 
-def _sklearn(name: str, model: Any, x: FloatArray, case: Case) -> Answer:
+def sklearn_rows(name: str, model: Any, x: FloatArray, case: Case) -> Answer:
+    """Return the k features of each row that are most active, of unit length."""
     began = time.process_time()
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -20,6 +20,8 @@ LARGEST = 1e150
 """The largest size of an entry of data: squares of larger ones, or their sums, are not finite."""
 TOO_LARGE = "Use NaN if it stands for a missing entry, or divide the column by a constant."
 """What to do about an entry that is larger, or infinite."""
+LEAST_SECOND = 0.5
+"""The least second number of the beta law of weights whose entries may grow without limit."""
 MOST_COUNT = 2.0**53
 """The largest count: doubles do not hold all whole numbers beyond it."""
 _ROWS = 2**14
@@ -65,6 +67,23 @@ def below_features(mass: float | None, n_features: int) -> None:
             f"must be below max_features={n_features}",
             mass,
             "Raise max_features, or lower the mass.",
+        )
+
+
+def light_entries(mass: float, concentration: float, n_features: int) -> None:
+    """Raise an `InputError` if negative binomial entries would be too large to be added up.
+
+    Their weights are Beta(c a/I, c - c a/I) variates: where the second number is small they are one
+    but for a part in a million or less, and values go into the millions.
+    """
+    if concentration * (1.0 - mass / n_features) < LEAST_SECOND:
+        most = n_features * (1.0 - LEAST_SECOND / concentration)
+        raise InputError(
+            "mass",
+            f"must be at most {most:.4g} where non-zeros of negative binomial entries are "
+            f"restricted, with max_features={n_features} and concentration={concentration:g}",
+            mass,
+            'Lower it, raise max_features or the concentration, or set restrict="sum".',
         )
 
 

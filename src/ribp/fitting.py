@@ -16,6 +16,7 @@ import numpy as np
 
 from ribp import checks
 from ribp.errors import FitWarning, InputError, Notice, StorageError
+from ribp.likelihoods import exposures
 from ribp.likelihoods.data import Data
 from ribp.model import Model
 from ribp.results import Result
@@ -125,6 +126,7 @@ def prepare(
         What was found strange about the data: kept with the result.
     """
     plan, store = _planned(n_chains, n_warmup, n_draws, thin, seed), _as_store(data)
+    exposures.check_store(model.likelihood.exposure, store.exposures)
     sampler(method, with_background(model, True) if choose else model).check(store)
     about = About(asked_for(model.likelihood.background), dim_names, row_names, tuple(notices))
     return Prepared(model, store, method, plan, about, grow, choose, thin == "auto")
@@ -273,6 +275,8 @@ def _read_prepared(folder: Checkpoint, store: RowStore, n_draws: int | None) -> 
     try:
         settings = checked(known["settings"])
         model = rebuilt(settings, arrays.get("law_of_row"))
+        if "exposures" in arrays:
+            store.use_exposures(exposures.checked(arrays["exposures"], store.shape[0]))
         plan = Plan(**{name: settings[name] for name in _PLANNED}, seed=tuple(settings["seed"]))
         choice = BackgroundChoice(**settings["background_choice"])
         notices = tuple(Notice(str(code), str(text)) for code, text in known["notices"])
@@ -315,6 +319,7 @@ class _Job:
         self.settings = described | asdict(self.plan)
         self.settings |= pool.reached._asdict()
         self.law_of_row = model.counts.law_of_row if isinstance(model, Model) else None
+        self.exposures = self.store.exposures if self.store.exposures.size else None
 
     def write_settings(self, folder: Checkpoint) -> None:
         """Begin a run on disk, or change how long it is to be."""
@@ -326,7 +331,8 @@ class _Job:
         if folder.exists():
             folder.write_settings(known)
         else:
-            arrays = {} if self.law_of_row is None else {"law_of_row": self.law_of_row}
+            own = {"law_of_row": self.law_of_row, "exposures": self.exposures}
+            arrays = {name: values for name, values in own.items() if values is not None}
             folder.create(known, **arrays, **_pool_arrays(self.pool))
 
     def _offsets(self) -> list[Notice]:
@@ -355,6 +361,7 @@ class _Job:
             [chain.draws for chain in chains],
             self.settings | ({"n_features": most} if self.method == "augmented" else {}),
             law_of_row=self.law_of_row,
+            exposures=self.exposures,
             interrupted=ended.interrupted,
             warnings=[*self.about.notices, *self._offsets(), *ended.warnings],
             dim_names=self.about.dim_names,

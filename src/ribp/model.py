@@ -132,6 +132,8 @@ class Model:
                 "learn" if self.concentration is None else self.concentration,
                 'Set it to 1 or more, or restrict="sum".',
             )
+        if self.entry_law.heavy_tailed and self.mass is not None:
+            checks.light_entries(self.mass, self.concentration or 1.0, self.n_features)
 
     @property
     def entry_law(self) -> EntryLaw:

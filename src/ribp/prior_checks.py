@@ -120,7 +120,7 @@ def _one(rng: np.random.Generator, model: Model, dims: int) -> tuple[float, ...]
     """Return the four numbers of one draw."""
     state = model.draw_prior(rng, dims)
     n_rows = len(state.rows)
-    sizes = state.rows.sum(axis=0, dtype=np.float64)
+    sizes = (state.rows != 0).sum(axis=0, dtype=np.float64)
     pairs = n_rows * (n_rows - 1.0)
     some = state.rows if n_rows <= _DATA_ROWS else rng.permutation(state.rows)[:_DATA_ROWS]
     data = model.likelihood.draw_data(rng, some, state.parameters)

@@ -7,7 +7,8 @@ features and its rows, eight entries of Z to a byte:
 
 Where entries have a size, those of a row follow one another, in the order of its ones, filled up
 with zeros to the largest number of ones: strengths in single precision, counts as whole numbers of
-4 bytes, or of one where the sum of a row is restricted and below 256.
+4 bytes, or of one where the sum of a row is restricted and below 256. Exposures of rows that are
+learned are in single precision.
 
 Arrays are copied: what was recorded does not change with the state.
 """
@@ -88,12 +89,15 @@ def record_features(
     number: int,
     packed: NDArray[np.uint8],
     sizes: NDArray[Any] | None = None,
+    exposures: FloatArray | None = None,
 ) -> dict[str, Any]:
     """Return the features and packed rows of draw `number`; the background may be all zero.
 
-    `sizes` are those of entries, packed, if they have any.
+    `sizes` are those of entries, packed, if they have any, `exposures` those of rows if learned.
     """
     own = {} if sizes is None else {"sizes": sizes}
+    if exposures is not None:
+        own["exposure"] = exposures.astype(np.float32)
     return {
         "draw": int(number),
         "n_features": state.log_odds.size,

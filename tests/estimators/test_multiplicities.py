@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 import ribp
 from ribp.errors import InputError
@@ -52,6 +53,29 @@ def _fitted(settings):
 
 def totals(model, rows):
     return rows.sum(axis=1) if model.restrict == "sum" else (rows > 0).sum(axis=1)
+
+
+@whatever_is_found
+def test_log_likelihood_for_arviz(fitted):
+    """Its mean over draws is the density of new rows, where chains are of one mode."""
+    model, values, known, _ = fitted
+    options = {"n_particles": 4, "n_steps": 4}
+    logs = model.result_.log_likelihood(values, **options)
+    assert logs.shape == (2, model.result_.tree["features"].sizes["draw"], len(values))
+    assert np.isfinite(logs).mean() > 0.9
+    if len(model.result_.modes) == 1 and model.restrict == "sum":  # others are annealed
+        rows = model.result_.rows_given(values, known, max_draws=None, **options)
+        mean = logsumexp(logs, axis=(0, 1)) - np.log(logs[..., 0].size)
+        np.testing.assert_allclose(mean, rows.log_density, rtol=1e-6)
+    handed = model.result_.to_arviz(logs)
+    assert handed.log_likelihood is not None
+
+
+def test_a_mass_that_leaves_entries_without_limit_is_refused():
+    settings = KINDS["negative binomial"] | {"max_features": 6}
+    values, known, _ = doses(4, "nonzeros")
+    with pytest.raises(InputError, match="mass must be at most 3 where non-zeros"):
+        ribp.RestrictedIBP(**settings, mass=5.9, **LENGTH).fit(values, counts=known)
 
 
 def test_features_and_counts_are_found(fitted):

@@ -78,6 +78,30 @@ def test_a_run_that_is_longer_goes_on_to_the_same_bits(tmp_path):
     assert_same_results(whole, again)
 
 
+def test_strengths_of_what_is_on_or_off_are_one_and_cost_little():
+    rng = np.random.default_rng(2)
+    rows = np.array([rng.permutation(np.arange(4) < k) for k in rng.integers(1, 3, 200)])
+    truth = rows @ rng.normal(0, 1, (4, 40)) + 0.2 * rng.normal(size=(200, 40))
+    hidden = rng.random(truth.shape) < 0.05
+    values, counts, densities = np.where(hidden, np.nan, truth), rows.sum(axis=1), []
+    for entries in ("strengths", "binary"):
+        model = ribp.RestrictedIBP(**{**STRONG, "entries": entries}, **LENGTH)
+        model.fit(values, counts=counts)
+        assert f1(model.row_probs_ > 0.5, rows) == 1.0
+        densities.append(model.result_.held_out_log_density(truth, hidden))
+        if entries == "strengths":
+            assert float(model.result_.tree["posterior"]["strength_scale"].mean()) < 0.05
+    strong, binary = densities
+    assert strong.mean() > binary.mean() - binary.std() / np.sqrt(binary.size)
+
+
+def test_a_fit_is_judged_by_some_of_its_rows(short_searches, monkeypatch):
+    monkeypatch.setattr("ribp.posterior.judgement._GAIN_ROWS", 40)
+    values, counts, _, _ = loud(5)
+    model = ribp.RestrictedIBP(**STRONG, **LENGTH).fit(values, counts=counts)
+    assert model.result_.judgement.gain.mean > 0.0
+
+
 @pytest.mark.parametrize("law", ["around-one", "positive"])
 def test_a_memory_map_gives_the_same_bits(law, tmp_path):
     values, counts, _, _ = loud(5)
@@ -102,7 +126,7 @@ def test_other_methods_refuse_them_and_name_the_one_that_does_not(method):
         ({"entries": "loud"}, "entries"),
         ({"strength_law": "loud"}, "strength_law"),
         ({"entries": "binary", "strength_law": "signed"}, "entries"),
-        ({"likelihood": "poisson"}, "likelihood"),
+        ({"likelihood": "noisy-or"}, "likelihood"),
         ({"weight_prior": "heavy"}, "weight_prior"),
     ],
 )

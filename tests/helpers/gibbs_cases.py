@@ -253,7 +253,7 @@ def _strengths(likelihood, state):
         "strengths of a feature": np.tanh(np.abs(y[:, 0]).sum()),
         "strengths and their feature": np.tanh(np.abs(y[:, 0]).sum() * given.features[0, 0] ** 2),
     }
-    if likelihood.learns_scale:
+    if getattr(likelihood, "learns_scale", True):
         tau = np.log(given.strength_scale)
         found |= {"scale of strengths": tau, "scale and number": tau * (y != 0).sum()}
     return found

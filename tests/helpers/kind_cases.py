@@ -38,6 +38,11 @@ COUNTS = {
     "learned": counts.as_row_counts(counts.learned([0.5, 1.0, 1.0]), 5),
 }
 FEATURES, N_ROWS = 3, 5
+TABLES = {name: ([name] * 2, "interval", None) for name in KINDS}
+TABLES |= {
+    "mixed, gap": (list(KINDS), "gap", None),
+    "mixed, learned law": (["ordinal", "categorical", "real"], "learned", 0.8),
+}
 
 
 def column(kind, number=0.3):
@@ -65,6 +70,10 @@ class Joint:
     def simulate(self, rng):
         state, values = self.model.simulate(rng, self.missing.shape[1])
         return state, with_missing(np.where(self.missing, np.nan, values))
+
+    def start(self, rng, data):
+        """Return where a chain begins that knows nothing of the truth."""
+        return self.model.draw_prior(rng, self.missing.shape[1])
 
     def update(self, rng, state, data):
         for _ in range(self.sweeps):

@@ -38,10 +38,10 @@ def gaussian_log_likelihood(x, features, seen):
     return 0.5 * (squares[0] - squares)
 
 
-def poisson_log_likelihood(x, features, seen, offset):
-    """Return sum_d x_d log r_d - r_d + offset_d of ROWS."""
+def poisson_log_likelihood(x, features, seen, offset, exposure=1.0):
+    """Return sum_d x_d log r_d - exposure (r_d - offset_d) of ROWS."""
     rates = ROWS @ features + offset
-    return (xlogy(x, rates) - rates + offset)[:, seen].sum(axis=1)
+    return (xlogy(x, rates) - exposure * (rates - offset))[:, seen].sum(axis=1)
 
 
 def step(table, k):

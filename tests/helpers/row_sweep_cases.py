@@ -3,7 +3,9 @@
 import numpy as np
 
 from ribp.blocks import sum_blocks
-from ribp.likelihoods.row_sweeps import RowPrior, gaussian_work, poisson_work
+from ribp.likelihoods.data import Data
+from ribp.likelihoods.poisson_sweeps import poisson_work
+from ribp.likelihoods.row_sweeps import RowPrior, gaussian_work
 
 
 def sweep_gaussian(
@@ -30,7 +32,6 @@ def _swept(work, data, observed, which, rows, n_threads):
     new = rows.copy()
 
     def block(at):
-        return work(at.start, data[at], observed[at] if observed.size else observed, which[at],
-                    new[at])  # fmt: skip
+        return work(at.start, Data(data, observed).rows(at), which[at], new[at])
 
     return new, sum_blocks(block, len(rows), n_threads, block(slice(0, 0)))

@@ -5,7 +5,16 @@ A search is most of the work of a short fit. The same steps are made, only few o
 
 from collections.abc import Callable
 
-from ribp.search import annealed_counts, given_rows, growth, pool, repairs, starts
+from ribp.search import (
+    annealed_counts,
+    falling_noise,
+    given_rows,
+    growth,
+    pool,
+    repairs,
+    starts,
+    strength_starts,
+)
 
 
 def shorten(put: Callable[..., None] = setattr) -> None:
@@ -14,7 +23,8 @@ def shorten(put: Callable[..., None] = setattr) -> None:
     put(pool, "_MORE", 0.0)
     put(given_rows, "_SETTLING", 2)
     put(annealed_counts, "_HOT", (0.8,))
-    put(annealed_counts, "_SWEEPS", 10)
+    put(falling_noise, "_SWEEPS", 10)
+    put(strength_starts, "_SWEEPS", 3)
     put(repairs, "MOST_TRIALS", 2)
     put(starts, "_STEPS", 5)
     put(starts, "_COLD_SWEEPS", 2)

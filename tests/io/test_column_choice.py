@@ -105,7 +105,7 @@ def test_patterns():
 
 def test_reading_by_the_options_of_a_command(table):
     options = InputOptions("column:k", label=("s*",))
-    file, counts, labels = read_input(table, options)
+    file, counts, labels, _ = read_input(table, options)
     assert file.dim_names == ["x1", "x2", "y[1]"]
     assert [str(law) for law in counts] == ["exactly(1)", "exactly(2)"]
     assert labels == {"site": ["A", "B"]}

@@ -39,6 +39,7 @@ SEEN = np.array([1, 1, 1, 0, 1], bool)
 ALL = np.ones(DIMS, bool)
 SHIFT = np.array([0.7, -1.0, 0.2, 0.5])
 BETA = 0.37
+EXPOSURE = 1.3
 
 
 def at_beta(log_likelihood, table):
@@ -189,10 +190,10 @@ def run_gaussian(seeds, table, seen=SEEN, n_particles=3, n_steps=3):
 def run_poisson(seeds, table, seen=SEEN, n_particles=3, n_steps=3, offset=OFFSET):
     rows, out = len(seeds), blank(len(seeds))
     kernel.poisson(
-        seeds, n_particles, n_steps, np.tile(X, (rows, 1)), np.tile(seen, (rows, 1)), LOADINGS,
-        offset, THETA, table, *out,
+        seeds, n_particles, n_steps, np.tile(X, (rows, 1)), np.tile(seen, (rows, 1)),
+        np.full(rows, EXPOSURE), LOADINGS, offset, THETA, table, *out,
     )  # fmt: skip
-    return out, poisson_log_likelihood(X, A, seen, offset)
+    return out, poisson_log_likelihood(X, A, seen, offset, EXPOSURE)
 
 
 RUNS = {"gaussian": run_gaussian, "poisson": run_poisson}

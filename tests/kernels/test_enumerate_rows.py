@@ -75,11 +75,12 @@ def enumerate_gaussian(seen, table, x=X, seeds=SEED):
     return out
 
 
-def enumerate_poisson(seen, table, offset, features=A):
+def enumerate_poisson(seen, table, offset, features=A, exposure=1.0):
     out = blank(1)
     kernel.poisson(
-        SEED, X[None], seen[None], np.ascontiguousarray(features.T), offset, THETA, table, *out
-    )
+        SEED, X[None], seen[None], np.array([exposure]), np.ascontiguousarray(features.T), offset,
+        THETA, table, *out,
+    )  # fmt: skip
     return out
 
 
@@ -109,8 +110,10 @@ def test_gaussian_rows(table, seen):
 @pytest.mark.parametrize("table", TABLES)
 def test_poisson_rows(table, seen, background):
     offset = np.full(DIMS, background)
-    out = enumerate_poisson(SEEN[seen], TABLES[table], offset)
-    check(out, poisson_log_likelihood(X, A, SEEN[seen], offset), TABLES[table])
+    for exposure in (1.0, 2.3):
+        out = enumerate_poisson(SEEN[seen], TABLES[table], offset, exposure=exposure)
+        exact = poisson_log_likelihood(X, A, SEEN[seen], offset, exposure)
+        check(out, exact, TABLES[table])
 
 
 def test_poisson_rows_when_few_z_are_possible():

@@ -7,6 +7,7 @@ from scipy.special import log_ndtr
 
 from ribp.kernels import sweep_positive as kernel
 from ribp.kernels import sweep_strengths
+from ribp.kernels.choose import FAR
 from ribp.kernels.sweep_gaussian import Gram, own_squares
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.row_cases import DIMS, FEATURES, ROWS, SEEN, TABLE, THETA, posterior
@@ -36,7 +37,35 @@ def test_one_strength_is_integrated_out(g, c):
     )
     found = kernel.log_weight(g, c, MU, TAU, MASS)
     assert found == pytest.approx(np.log(exact), abs=1e-8)
-    assert kernel.most_weight(g, c, MU, TAU, MASS) >= found - 1e-12
+    terms = terms_of(np.array([g]))
+    most = kernel.most_weight(g, terms.factor[0], terms.loss[0], c, MU, TAU)
+    assert most >= found - 1e-12
+    assert most == pytest.approx(found, abs=3.0) or c < -10.0
+
+
+def terms_of(squares, tau=TAU):
+    terms = kernel.Terms(squares, np.empty_like(squares), np.empty_like(squares))
+    kernel.fill_terms(terms, tau, float(log_ndtr(MU / tau)))
+    return terms
+
+
+@pytest.mark.parametrize("loud", [1.0, 40.0])
+def test_only_places_that_may_be_chosen_are_looked_at(loud):
+    """Where nothing may move, all other places have weights that are taken for zero."""
+    b, squares, gram = at_hand(SEEN["all"])
+    b, squares = b * loud, squares * loud
+    gram = gram._replace(matrix=gram.matrix * loud)
+    for z in ROWS[1:]:
+        y, rest = z * 1.1, np.empty(FEATURES)
+        kernel.fill_rest(y, b, gram, rest)
+        for i in np.flatnonzero(z):
+            out = np.empty(FEATURES)
+            given = (THETA, rest, gram)
+            kernel.relocation_log_weights(i, y, *given, squares, MU, TAU, MASS, out)
+            others = np.delete(out, i).max() - out[i]
+            moves = kernel.may_move(i, y, *given, terms_of(squares), MU, TAU, MASS)
+            assert moves or others < -FAR
+            assert moves == (others >= -FAR) or others > -FAR - 3.0
 
 
 def test_a_narrow_law_is_on_or_off():
@@ -168,7 +197,20 @@ def test_hopeless_features_are_passed_over():
     y, rest = np.zeros(FEATURES), b - 1e5
     step = np.zeros(FEATURES)
     found = kernel._flip_each(
-        np.uint64(0), 0, 0, 50, y, 0, THETA, rest, gram, squares, step, MU, 0.05, MASS
+        np.uint64(0),
+        0,
+        0,
+        50,
+        y,
+        0,
+        THETA,
+        rest,
+        gram,
+        terms_of(squares, 0.05),
+        step,
+        MU,
+        0.05,
+        MASS,
     )
     assert found == 0
     assert not y.any()

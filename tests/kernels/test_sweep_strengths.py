@@ -6,6 +6,7 @@ from scipy import stats
 
 from ribp.kernels import sweep_gaussian, whole_rows
 from ribp.kernels import sweep_strengths as kernel
+from ribp.kernels.choose import FAR
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.row_cases import (
     DIMS,
@@ -129,6 +130,26 @@ def conditionals(seen, table, law, gain=None):
         return out
 
     return log_odds, log_weights
+
+
+@pytest.mark.parametrize("loud", [1.0, 40.0])
+@pytest.mark.parametrize("law", ["around one", "signed"])
+def test_only_places_that_may_be_chosen_are_looked_at(law, loud):
+    """Where nothing may move, all other places have weights that are taken for zero."""
+    mu, tau = LAWS[law]
+    b, squares, gram = at_hand(SEEN["all"])
+    b, squares, gram = b * loud, squares * loud, gram._replace(matrix=gram.matrix * loud)
+    for z in ROWS[1:]:
+        support, out = kernel.new_support(FEATURES), np.empty(FEATURES)
+        size, _ = kernel.build(z, b, support, gram, squares, mu, tau)
+        for a in range(size):
+            kernel.relocation_log_weights(a, z, size, THETA, support, mu, tau, out)
+            i = support.slots[a]
+            others = np.delete(out, i).max() - out[i]
+            moves = kernel.may_move(a, z, size, THETA, support, mu, tau)
+            assert moves or others < -FAR
+            loss = 0.5 * np.log1p(tau**2 * squares.max())
+            assert moves == (others >= -FAR) or others > -FAR - loss
 
 
 @pytest.mark.parametrize("law", ["around one", "signed"])

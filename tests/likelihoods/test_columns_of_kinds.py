@@ -7,7 +7,7 @@ from scipy import stats
 from ribp import counts, kinds
 from ribp.errors import InputError
 from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
-from ribp.likelihoods.data import complete, with_missing
+from ribp.likelihoods.data import Data, complete, with_missing
 from ribp.likelihoods.kind_columns import Column
 from ribp.mcmc.rows_given_features import Step, Sweep, sweep_rows
 from ribp.model import Model
@@ -136,7 +136,7 @@ def test_entries_given_their_rows():
     np.testing.assert_allclose(mean[:, 5], probs @ np.arange(3))
     seen = np.ones(X.shape, bool)
     assert LAW.column_log_density(complete(X), X).shape == X.shape
-    assert LAW.left_out_log_density(X, seen).shape == X.shape
+    assert LAW.left_out_log_density(Data(X, seen)).shape == X.shape
     scales = {"feature_scale": GIVEN.feature_scale, "own": GIVEN.own}
     assert LAW.read(GIVEN.features, GIVEN.background, scales).own is GIVEN.own
 

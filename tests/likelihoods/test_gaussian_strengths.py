@@ -12,57 +12,21 @@ from ribp.likelihoods.data import with_missing
 from ribp.likelihoods.strength_sweeps import strength_work
 from ribp.mcmc import gibbs_rows
 from ribp.testing.goodness import holds, is_caught
+from tests.helpers.entry_cases import STRENGTHS
 from tests.helpers.gibbs_cases import (
-    AHEAD,
-    BLANK,
-    GAP,
-    INTERVALS,
-    LEARNED,
-    NOTHING,
-    POINTS,
-    SOME,
     SWEEPS,
     Trial,
-    case,
     noisier,
     some,
 )
-
-AROUND, SIGNED, POSITIVE = ({"strength_law": law} for law in ("around-one", "signed", "positive"))
-CASES = {
-    "around one": case(INTERVALS, GaussianStrengths(**AROUND), "weak-limit", NOTHING),
-    "around one, shared, missing": case(
-        POINTS, GaussianStrengths(shared=True, **AROUND), "gamma-odds", SOME, None, None
-    ),
-    "around one, gap, background": case(
-        GAP, GaussianStrengths(background=True, **AROUND), "weak-limit", SOME
-    ),
-    "around one, learned, known": case(
-        LEARNED, GaussianStrengths(known=AHEAD, **AROUND), "weak-limit", BLANK
-    ),
-    "signed": case(INTERVALS, GaussianStrengths(**SIGNED), "size-ordered", SOME, None, 1.0),
-    "signed, gap": case(GAP, GaussianStrengths(noise_scale=0.7, **SIGNED), "gamma-odds", NOTHING),
-    "signed, learned": case(
-        LEARNED, GaussianStrengths(background=True, **SIGNED), "weak-limit", SOME
-    ),
-    "positive": case(INTERVALS, GaussianStrengths(**POSITIVE), "weak-limit", NOTHING),
-    "positive, points, missing": case(
-        POINTS, GaussianStrengths(background=True, **POSITIVE), "weak-limit", SOME
-    ),
-    "positive, gap": case(
-        GAP, GaussianStrengths(shared=True, **POSITIVE), "gamma-odds", NOTHING, None, None
-    ),
-    "positive, learned": case(LEARNED, GaussianStrengths(**POSITIVE), "weak-limit", BLANK),
-}
-
 
 QUICK = ["around one, gap, background", "signed", "positive, points, missing", "positive, gap"]
 
 
 @pytest.mark.jit
-@pytest.mark.parametrize("name", some(CASES, QUICK))
+@pytest.mark.parametrize("name", some(STRENGTHS, QUICK))
 def test_one_sweep_keeps_the_joint_law(name):
-    assert holds(Trial(CASES[name], gibbs_rows.update_in_memory).one_sweep, SWEEPS)
+    assert holds(Trial(STRENGTHS[name], gibbs_rows.update_in_memory).one_sweep, SWEEPS)
 
 
 # Broken twins; those of the scale move are caught in tests/kernels/test_strength_moves.py
@@ -85,21 +49,21 @@ class FreeStrengths(GaussianStrengths):
 
 def twin(kind, name):
     """Return a case whose sampler has another likelihood than its simulation."""
-    model = CASES[name].model
+    model = STRENGTHS[name].model
     settings = {field.name: getattr(model.likelihood, field.name) for field in fields(kind)}
     broken = replace(model, likelihood=kind(**settings))
 
     def update(rng, seed, state, _, data):
         return gibbs_rows.update_in_memory(rng, seed, state, broken, data)
 
-    return Trial(CASES[name], update)
+    return Trial(STRENGTHS[name], update)
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize(
     ("trial", "replicates"),
     [
-        (Trial(CASES["positive"], gibbs_rows.update_in_memory, noisier), 400),
+        (Trial(STRENGTHS["positive"], gibbs_rows.update_in_memory, noisier), 400),
         (twin(OneScaleTooFew, "around one"), 400),
         (twin(FreeStrengths, "positive"), 2000),
     ],
@@ -145,6 +109,31 @@ def test_log_joint_is_that_of_its_parts(law):
     if law != "signed":
         exact += stats.invgamma(2, scale=0.125).logpdf(tau**2) + np.log(2 * tau**2)
     assert likelihood.log_joint(data, rows, parameters) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("law", ["around-one", "signed", "positive"])
+def test_log_density_of_strengths_given_data_and_rows(law):
+    likelihood, rng = GaussianStrengths(background=True, strength_law=law), np.random.default_rng(2)
+    parameters = likelihood.draw_prior(rng, 3, 4)
+    most = 1 if law == "positive" else 3  # of more positive strengths the mass is a mean of draws
+    z = np.array([rng.permutation(np.arange(3) < k) for k in rng.integers(0, most + 1, 6)], np.int8)
+    rows = likelihood.draw_sizes(rng, z, parameters)
+    values = likelihood.draw_data(rng, rows, parameters)
+    values[0, 1] = values[2, 3] = np.nan
+    loadings, exact = likelihood.loadings(parameters), 0.0
+    mu, tau = likelihood.mean_strength, parameters.strength_scale
+    for n, x in enumerate((values - parameters.background) / parameters.noise_scale):
+        own, seen = z[n] == 1, ~np.isnan(x)
+        a = loadings[np.ix_(own, seen)]
+        m_matrix = np.linalg.inv(a @ a.T + np.eye(own.sum()) / tau**2)
+        m = m_matrix @ (a @ x[seen] + mu / tau**2)
+        if own.any() and law == "positive":
+            width = np.sqrt(m_matrix[0, 0])
+            exact += stats.truncnorm(-m[0] / width, np.inf, m[0], width).logpdf(rows[n, own][0])
+        elif own.any():
+            exact += stats.multivariate_normal(m, m_matrix).logpdf(rows[n, own])
+    found = likelihood.sizes_log_density(with_missing(values), rows, parameters)
+    assert found == pytest.approx(exact, rel=1e-9)
 
 
 def test_a_law_must_be_one_that_exists():

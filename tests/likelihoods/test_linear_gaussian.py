@@ -113,7 +113,7 @@ def test_sums_from_a_sweep_change_nothing(shared, values, background):
     likelihood = LinearGaussian(shared=shared, background=background)
     given = likelihood.draw_prior(np.random.default_rng(1), FEATURES, D)
     data = with_missing(values)
-    swept = gaussian_sums(*data, ROWS, background)
+    swept = gaussian_sums(*data[:2], ROWS, background)
     sums = likelihood.swept_sums(swept, in_use(ROWS), None)
     first = likelihood.update(np.random.default_rng(2), data, ROWS, given)
     second = likelihood.draw(np.random.default_rng(2), given, sums)

@@ -17,23 +17,15 @@ from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught
 from ribp.testing.recovery import f1
 from tests.helpers import gibbs_cases as cases
+from tests.helpers.entry_cases import NOISY_OR
 from tests.helpers.short_searches import shorten
 
 pytestmark = pytest.mark.jit
 
-CASES = {
-    "intervals": cases.case(cases.INTERVALS, NoisyOr(), "weak-limit", cases.NOTHING),
-    "gap, missing": cases.case(cases.GAP, NoisyOr(shape=1.0), "gamma-odds", cases.SOME),
-    "known": cases.case(cases.LEARNED, NoisyOr(known=cases.AHEAD), "weak-limit", cases.SOME),
-    "fixed mean": cases.case(
-        cases.LEARNED, NoisyOr(feature_scale=0.5), "size-ordered", cases.BLANK, None, 1.0
-    ),
-}
 
-
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NOISY_OR)
 def test_one_sweep_keeps_the_joint_law(name):
-    trial = cases.Trial(CASES[name], gibbs_rows.update_in_memory)
+    trial = cases.Trial(NOISY_OR[name], gibbs_rows.update_in_memory)
     assert holds(trial.one_sweep, cases.SWEEPS)
 
 
@@ -42,7 +34,7 @@ def test_one_event_wherever_one_was_seen_is_caught(monkeypatch):
         into[:] = data
 
     monkeypatch.setattr(kernel, "fill_counts", one)
-    trial = cases.Trial(CASES["fixed mean"], gibbs_rows.update_in_memory)
+    trial = cases.Trial(NOISY_OR["fixed mean"], gibbs_rows.update_in_memory)
     assert is_caught(trial.one_sweep, 1500)
 
 
@@ -98,7 +90,7 @@ def test_entries_and_columns_alone():
     np.testing.assert_allclose(law.variances(means, None), p * (1 - p))
     alone = law.column_log_density(X, np.ones((1, 2)))
     np.testing.assert_allclose(np.exp(alone), [[2.5 / 4, 1.5 / 3]])
-    left = np.exp(law.left_out_log_density(X.values, X.observed))
+    left = np.exp(law.left_out_log_density(X))
     np.testing.assert_allclose(left[:, 0], [1.5 / 3, 0.5 / 3, 1.5 / 3])
     linear, table = law.linearised(X)
     assert linear.background

@@ -14,16 +14,10 @@ from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.testing.goodness import holds, is_caught
 from tests.helpers.gibbs_cases import SWEEPS
-from tests.helpers.kind_cases import KINDS, Joint, column, table
+from tests.helpers.kind_cases import KINDS, TABLES, Joint, column, table
 from tests.helpers.same_bits import assert_same_states
 
 pytestmark = pytest.mark.jit
-
-TABLES = {name: ([name] * 2, "interval", None) for name in KINDS}
-TABLES |= {
-    "mixed, gap": (list(KINDS), "gap", None),
-    "mixed, learned law": (["ordinal", "categorical", "real"], "learned", 0.8),
-}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -25,7 +25,7 @@ def test_columns_alone_are_student_laws_of_the_other_entries():
     x = np.random.default_rng(0).normal(5.0, 2.0, (7, 2))
     x[3, 1] = np.nan
     at = checked_columns(with_missing(x))
-    found = LinearGaussian().left_out_log_density(at.values, at.observed)
+    found = LinearGaussian().left_out_log_density(Data(at.values, at.observed))
     for n, d in np.argwhere(~np.isnan(x)):
         others = np.delete(x[:, d], n)
         others = others[~np.isnan(others)]
@@ -37,7 +37,7 @@ def test_columns_alone_are_student_laws_of_the_other_entries():
 
 def test_columns_of_counts_alone_are_negative_binomial():
     x = np.random.default_rng(0).poisson(3.0, (6, 2)).astype(float)
-    found = PoissonCounts().left_out_log_density(x, np.ones(x.shape, bool))
+    found = PoissonCounts().left_out_log_density(complete(x))
     for n, d in np.ndindex(x.shape):
         others = np.delete(x[:, d], n)
         law = stats.nbinom(others.sum() + 0.5, 5 / 6)
@@ -47,7 +47,7 @@ def test_columns_of_counts_alone_are_negative_binomial():
 def test_a_column_constant_but_for_one_entry_scores_nothing_there():
     x = np.zeros((6, 1))
     x[2] = 1.0
-    found = LinearGaussian().left_out_log_density(x, np.ones(x.shape, bool))
+    found = LinearGaussian().left_out_log_density(complete(x))
     assert np.isnan(found[2])
     assert np.isfinite(np.delete(found, 2)).all()
 

@@ -17,6 +17,7 @@ def fit(
     data: options.Data,
     out: Annotated[Path, typer.Option(help="Folder for everything the run makes.")],
     counts: options.Counts = None,
+    exposure: options.Exposure = None,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = None,
     columns: options.Columns = None,
@@ -38,7 +39,7 @@ def fit(
     from ribp.io.input_options import input_options, read_input
 
     seed = secrets.randbits(32) if seed is None else seed
-    holds = input_options(counts, counts_missing, columns, exclude, label, id_)
+    holds = input_options(counts, counts_missing, columns, exclude, label, id_, exposure)
     arguments = estimator_arguments(parameters) | {"random_state": seed}
     RunFolder(out).check_free(overwrite)
     in_parts = memory is not None or scheduler is not None or is_large(data)

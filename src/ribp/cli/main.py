@@ -23,7 +23,7 @@ from ribp.cli.summary import summary
 from ribp.cli.transform import transform
 from ribp.version import __version__
 
-_DATA_ARGUMENTS = ("X", "DATA", "data", "column", "counts", "--counts")
+_DATA_ARGUMENTS = ("X", "DATA", "data", "column", "counts", "--counts", "exposure", "--exposure")
 
 app = typer.Typer(
     name="ribp",

@@ -32,6 +32,14 @@ CountsMissing = Annotated[
         help="Law of rows whose count is missing; learned if left out.",
     ),
 ]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=COLUMNS,
+        help="With --likelihood poisson by what the rates of each row are multiplied, such as the "
+        "length of a text: column:NAME, which is not fitted, or learn.",
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(

@@ -56,6 +56,8 @@ class InputTable(NamedTuple):
     """Columns that go with the rows and are not fitted, by name."""
     kinds: tuple[Kind, ...] | None = None
     """Of the columns, if they have any."""
+    exposure: Any = None
+    """A number for each row, "learn", or None."""
 
 
 def read_table(
@@ -76,7 +78,7 @@ def as_table(given: InputFile, holdout: float, seed: int, likelihood: Any = None
     """
     from ribp.likelihoods.validation import as_data
 
-    file, laws, labels = given
+    file, laws, labels, exposure = given
     kinds = None
     if likelihood not in (None, "gaussian", "poisson"):
         from ribp.io.kind_columns import coded
@@ -92,7 +94,7 @@ def as_table(given: InputFile, holdout: float, seed: int, likelihood: Any = None
     hidden = ~np.isnan(file.values) & (rng.random(file.values.shape) < holdout)
     data = as_data(np.where(hidden, np.nan, file.values))
     return InputTable(
-        data, file.values, hidden, laws, file.row_names, file.dim_names, labels, kinds
+        data, file.values, hidden, laws, file.row_names, file.dim_names, labels, kinds, exposure
     )
 
 

@@ -48,6 +48,7 @@ class Rows(NamedTuple):
     row_names: list[str] | None
     dim_names: list[str] | None
     kinds: tuple[Kind, ...] | None = None
+    exposure: Any = None
 
 
 def begin(
@@ -138,12 +139,16 @@ def opened(run: StartedRun) -> Iterator[Rows]:
     if run.table is not None:
         yield _rows_of(run.table)
     elif run.large is not None:
-        with run.large.opened(run.folder.path) as (store, counts, file):
-            yield Rows(store, counts, None, None if file is None else file.dim_names)
+        with run.large.opened(run.folder.path) as (store, counts, file, exposure):
+            names = None if file is None else file.dim_names
+            yield Rows(store, counts, None, names, None, exposure)
 
 
 def _rows_of(table: InputTable) -> Rows:
-    return Rows(in_memory(table.data), table.counts, table.row_names, table.dim_names, table.kinds)
+    return Rows(
+        in_memory(table.data), table.counts, table.row_names, table.dim_names, table.kinds,
+        table.exposure,
+    )  # fmt: skip
 
 
 @contextmanager

@@ -33,6 +33,13 @@ def transform(
             "of the fit; where its rows had different laws, their average.",
         ),
     ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            help="column:NAME with the exposure of each row, where the fit was given exposures. If "
+            "left out, the column of the fit.",
+        ),
+    ] = None,
     decode: Annotated[
         bool, typer.Option("--decode", help="Write 0 and 1 that obey the counts.")
     ] = False,
@@ -58,7 +65,7 @@ def transform(
     folder.check_result()
     check_target(out, overwrite)
     check_readable(data)
-    holds = input_options(counts, counts_missing, None, None, label, id_)
+    holds = input_options(counts, counts_missing, None, None, label, id_, exposure)
     in_parts = memory is not None or scheduler is not None or is_large(data)
 
     import numpy as np
@@ -75,10 +82,10 @@ def transform(
         if in_parts
         else _in_memory(data, holds, dims, model)
     )
-    with opened as (store, laws, file):
+    with opened as (store, laws, file, own):
         _check_columns(data, store.shape[1], model.n_features_in_)
         store.share(n_workers(jobs), 1)
-        parts = model.result_.mapped(store, laws, features=model._kept, decode=decode)
+        parts = model.result_.mapped(store, laws, own, features=model._kept, decode=decode)
         shape, dtype = (store.shape[0], model._kept.size), np.dtype("int8" if decode else "float64")
         write_features(
             out,
@@ -120,12 +127,12 @@ def _in_memory(
 
     kinds = getattr(model, "kinds_", None)
     holds = holds._replace(as_text=kinds is not None)
-    file, laws, _ = read_input(path, holds, dims, _law_of_missing(model))
+    file, laws, _, own = read_input(path, holds, dims, _law_of_missing(model))
     if kinds is not None and file.values.shape[1] == len(kinds):
         from ribp.io.kind_columns import coded_by
 
         file = coded_by(file, list(kinds.values()))
-    yield OpenFile(in_memory(as_data(file.values)), laws, file)
+    yield OpenFile(in_memory(as_data(file.values)), laws, file, own)
 
 
 @contextmanager

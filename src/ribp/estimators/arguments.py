@@ -108,3 +108,14 @@ def check_entry_options(kind: type[Likelihood[Any]], asked: Asked) -> None:
                 value,
                 f"Set entries={allowed}, or leave out {name}.",
             )
+
+
+def check_exposure(kind: type[Likelihood[Any]], likelihood: Any, mode: str) -> None:
+    """Raise an `InputError` if exposures are asked for and this likelihood has none."""
+    if mode != "one" and not kind.takes_exposure:
+        raise InputError(
+            "exposure",
+            'must be left out unless likelihood="poisson"',
+            "kinds of columns" if likelihood == "kinds" else likelihood,
+            'Set likelihood="poisson" and method="gibbs-rows", or leave it out.',
+        )

@@ -24,6 +24,7 @@ from ribp.estimators.arguments import (
     Learned,
     background_or_auto,
     check_entry_options,
+    check_exposure,
     check_offsets,
     entropy,
     fixed,
@@ -34,8 +35,9 @@ from ribp.estimators.describe import describe
 from ribp.estimators.kind_tables import Kinds, TablesOfKinds
 from ribp.estimators.named_features import NamedFeatures
 from ribp.fitting import Prepared, prepare, run
-from ribp.likelihoods import Likelihood, with_entries
+from ribp.likelihoods import Likelihood, exposures, with_entries
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.exposures import Exposure
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.validation import as_data
 from ribp.posterior.laws import Counts
@@ -74,15 +76,19 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
 
     # Fitting
 
-    def _fit(self, X: Any, counts: Counts) -> Self:
+    def _fit(self, X: Any, counts: Counts, exposure: Exposure = None) -> Self:
         home = home_of(X)
         kinds = self._chosen_kinds(X, in_memory=home is None)
         if home is not None:
             with closing(home.open(X)) as store:
-                return self.fit_prepared(self.prepare(store, counts, kinds=kinds))
+                return self.fit_prepared(
+                    self.prepare(store, counts, kinds=kinds, exposure=exposure)
+                )
         data, names = self._data(X, reset=True, kinds=kinds)
         columns = getattr(self, "feature_names_in_", None)
-        return self.fit_prepared(self.prepare(in_memory(data), counts, names, columns, kinds))
+        return self.fit_prepared(
+            self.prepare(in_memory(data), counts, names, columns, kinds, exposure)
+        )
 
     def prepare(
         self,
@@ -91,18 +97,25 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         row_names: Sequence[str] | None = None,
         dim_names: Sequence[str] | None = None,
         kinds: Kinds | None = None,
+        exposure: Exposure = None,
     ) -> Prepared:
         """Return the fit of data in a row store, for `ribp.fitting.run`.
 
         Raise an error if such data cannot be fitted so, before any work is done. `kinds` are those
         of the columns; if left out they follow from `likelihood`, all columns being numbers.
+        `exposure` as in `RestrictedIBP.fit`.
         """
         method = self._METHODS[checks.one_of("method", self.method, self._METHODS)]
         n_workers(self.n_jobs)
         self._check_counts(counts, store.shape, row_names)
         if kinds is None:
             kinds = self._unseen_kinds(range(store.shape[1]) if dim_names is None else dim_names)
-        likelihood = self._likelihood(store, kinds, dim_names, row_names)
+        mode = exposures.mode_of(exposure)
+        likelihood = self._likelihood(store, kinds, dim_names, row_names, mode)
+        if mode == "given":
+            own = exposures.checked(exposure, store.shape[0])
+            likelihood = exposures.in_unit_of(likelihood, own)
+            store.use_exposures(own / own.mean())
         model, grow = self._model(store.shape[0], likelihood, counts)
         return prepare(
             model,
@@ -164,6 +177,8 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         self.components_, self.background_ = found.components, found.background
         self.weights_, self.background_choice_ = found.weights, self.result_.background_choice
         self._kept, self._n_features_out = found.kept, int(found.kept.size)
+        if self.result_.exposures is not None:
+            self.exposures_ = self.result_.exposures
         kinds = self._fitted_kinds
         if kinds is not None:
             self.kinds_ = dict(zip(self._columns(), kinds, strict=True))
@@ -203,6 +218,7 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         kinds: Kinds | None,
         dim_names: Sequence[str] | None,
         row_names: Sequence[str] | None,
+        exposure: str,
     ) -> Likelihood[Any]:
         on = background_or_auto(self.background)
         self._check_likelihood()
@@ -215,10 +231,12 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
             getattr(self, "strength_law", "around-one"),
             getattr(self, "restrict", "nonzeros"),
             getattr(self, "failures", 1.0),
+            exposure,
         )
         name = self.likelihood if kinds is None else "kinds"
         kind = with_entries(name, getattr(self, "entries", "binary"))
         check_entry_options(kind, asked)
+        check_exposure(kind, name, exposure)
         if kinds is not None:
             if on is False:
                 raise InputError(
@@ -235,14 +253,16 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
 
     # Reading
 
-    def _transform(self, X: Any, counts: Counts) -> FloatArray:
-        return np.asarray(self._row_features(X, counts, decode=False))
+    def _transform(self, X: Any, counts: Counts, exposure: Exposure = None) -> FloatArray:
+        return np.asarray(self._row_features(X, counts, exposure, decode=False))
 
-    def _decode(self, X: Any, counts: Counts) -> Any:
-        rows = self._row_features(X, counts, decode=True)
+    def _decode(self, X: Any, counts: Counts, exposure: Exposure = None) -> Any:
+        rows = self._row_features(X, counts, exposure, decode=True)
         return contained(self, rows, X, self.result_.feature_names)
 
-    def _row_features(self, X: Any, counts: Counts, *, decode: bool) -> NDArray[Any]:
+    def _row_features(
+        self, X: Any, counts: Counts, exposure: Exposure, *, decode: bool
+    ) -> NDArray[Any]:
         """Return the features of rows, read in parts if X has a home."""
         check_is_fitted(self)
         home = home_of(X)
@@ -250,13 +270,19 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
             self.check_in_parts()
             with closing(home.open(X)) as store:
                 asked = {"features": self._kept, "decode": decode}
-                return np.concatenate(list(self.result_.mapped(store, counts, **asked)))
+                return np.concatenate(list(self.result_.mapped(store, counts, exposure, **asked)))
         data, _ = self._data(X, reset=False)
         if decode:
-            return self.result_.decode(data, counts, features=self._kept)
-        return self.result_.rows_given(data, counts).probs[:, self._kept]
+            return self.result_.decode(data, counts, exposure, features=self._kept)
+        return self.result_.rows_given(data, counts, exposure).probs[:, self._kept]
 
-    def _score(self, X: Any, counts: Counts, sample_weight: ArrayLike | None) -> float:
+    def _score(
+        self,
+        X: Any,
+        counts: Counts,
+        sample_weight: ArrayLike | None,
+        exposure: Exposure = None,
+    ) -> float:
         check_is_fitted(self)
         data, _ = self._data(X, reset=False)
         n_rows, dims = data.values.shape
@@ -266,7 +292,7 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
             raise InputError(
                 "sample_weight", "must be a number >= 0 for each row", sample_weight, "Correct it."
             )
-        total = weights @ self.result_.rows_given(data, counts).log_density
+        total = weights @ self.result_.rows_given(data, counts, exposure).log_density
         seen = float(weights @ entries)
         return float(total / seen) if seen > 0 else 0.0
 

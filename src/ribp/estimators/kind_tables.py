@@ -54,8 +54,7 @@ class TablesOfKinds:
 
     @property
     def _fitted_kinds(self) -> Kinds | None:
-        law = self.result_.model.likelihood
-        return tuple(one.kind for one in law.columns) if isinstance(law, ColumnsOfKinds) else None
+        return self.result_.model.likelihood.kinds
 
     def _numbers(self, X: Any, kinds: Kinds | None, row_names: Sequence[str] | None) -> Any:
         """Return a table as it is or, if its columns have kinds, its numbers."""

@@ -20,6 +20,7 @@ from ribp.estimators.containers import contained
 from ribp.estimators.describe import count_laws
 from ribp.estimators.feature_estimator import Features
 from ribp.likelihoods import Likelihood
+from ribp.likelihoods.exposures import Exposure, mode_of, of_new_rows, typical
 from ribp.model import Model
 from ribp.posterior.laws import Counts
 from ribp.posterior.new_rows import NewRows
@@ -95,6 +96,9 @@ class RestrictedIBP(Features):
         A, the mean of each feature, shape (features, dims).
     background_
         What every row has, shape (dims,).
+    exposures_
+        Exposures of the fitted rows, if they have any: those given, or the means of what was
+        learned.
     kinds_
         The kind of each column, by name or number, if columns have kinds. A column whose levels
         have no order then has a column of `components_` for each of them.
@@ -140,7 +144,9 @@ class RestrictedIBP(Features):
     strength_law: str = "around-one"
     weight_prior: str = "weak-limit"
 
-    def fit(self, X: Any, y: object = None, counts: Counts = None) -> Self:
+    def fit(
+        self, X: Any, y: object = None, counts: Counts = None, exposure: Exposure = None
+    ) -> Self:
         """Find the features of data.
 
         Parameters
@@ -153,34 +159,44 @@ class RestrictedIBP(Features):
             Not used.
         counts
             How many features each row has; None for the law given to the constructor.
+        exposure
+            With likelihood="poisson" by what the rates of each row are multiplied: a positive
+            number a row, such as the length of a text; "learn" to find out; None if rows are alike.
+            Its unit does not matter: features are rates at the mean exposure. Where it was given
+            here, `transform` and others want it of their rows.
         """
-        return self._fit(X, counts)
+        return self._fit(X, counts, exposure)
 
-    def transform(self, X: Any, counts: Counts = None) -> FloatArray:
+    def transform(
+        self, X: Any, counts: Counts = None, exposure: ArrayLike | None = None
+    ) -> FloatArray:
         """Return P(feature is active | row), shape (rows, features).
 
         Deterministic, and independent of the other rows. Without `counts` rows have the law of the
         fit; where rows had different laws, their average, with a warning.
         """
-        return self._transform(X, counts)
+        return self._transform(X, counts, exposure)
 
-    def fit_transform(self, X: Any, y: object = None, counts: Counts = None) -> FloatArray:
+    def fit_transform(
+        self, X: Any, y: object = None, counts: Counts = None, exposure: Exposure = None
+    ) -> FloatArray:
         """Fit, then transform the same rows under the same laws."""
-        return self.fit(X, y, counts).transform(X, counts)
+        own: Any = exposure if mode_of(exposure) == "given" else None
+        return self.fit(X, y, counts, exposure).transform(X, counts, own)
 
-    def decode(self, X: Any, counts: Counts = None) -> Any:
+    def decode(self, X: Any, counts: Counts = None, exposure: ArrayLike | None = None) -> Any:
         """Return 0/1 rows, or counts, that obey their count laws, shape (rows, features).
 
         An array, or a data frame as `set_output` says; so does `inverse_transform`.
         """
-        return self._decode(X, counts)
+        return self._decode(X, counts, exposure)
 
-    def strengths(self, X: Any, counts: Counts = None) -> Any:
+    def strengths(self, X: Any, counts: Counts = None, exposure: ArrayLike | None = None) -> Any:
         """Return E[strength | the row has the feature], shape (rows, features).
 
         NaN where no draw lets the row have it. With entries="strengths".
         """
-        rows = self._sized_rows(X, counts, ("strengths",))
+        rows = self._sized_rows(X, counts, ("strengths",), exposure)
         probs = rows.probs[:, self._kept]
         with np.errstate(invalid="ignore", divide="ignore"):
             strengths = np.where(probs > 0.0, rows.sizes[:, self._kept] / probs, np.nan)
@@ -194,8 +210,10 @@ class RestrictedIBP(Features):
         rows = self._sized_rows(X, counts, ("poisson", "negative_binomial"))
         return contained(self, rows.sizes[:, self._kept], X, self.result_.feature_names)
 
-    def reconstruct(self, X: Any, counts: Counts = None) -> Any:
+    def reconstruct(self, X: Any, counts: Counts = None, exposure: ArrayLike | None = None) -> Any:
         """Return E[z s | x] A + b, what the features of rows make of them, shape (rows, dims).
+
+        Times the exposures of rows, if they have any; those that are learned are estimated.
 
         A and b are `components_` and `background_`, means over draws: where strengths are signed,
         and their scale is that of the features, this is rougher than `result_.fitted`. Where
@@ -204,10 +222,22 @@ class RestrictedIBP(Features):
         """
         check_is_fitted(self)
         data, _ = self._data(X, reset=False)
-        rows = self.result_.rows_given(data, counts)
-        return self._made(rows.sizes[:, self._kept], X)
+        sizes = self.result_.rows_given(data, counts, exposure).sizes[:, self._kept]
+        likelihood = self.result_.model.likelihood
+        if likelihood.exposure == "one":
+            return self._made(sizes, X)
+        rates = sizes @ self.components_ + self.background_
+        own = of_new_rows(likelihood, exposure, len(rates))
+        own = typical(data, rates) if likelihood.exposure == "learn" else own
+        return contained(self, own[:, None] * rates, X, self._columns())
 
-    def _sized_rows(self, X: Any, counts: Counts, kinds: tuple[str, ...]) -> NewRows:
+    def _sized_rows(
+        self,
+        X: Any,
+        counts: Counts,
+        kinds: tuple[str, ...],
+        exposure: ArrayLike | None = None,
+    ) -> NewRows:
         """Return rows whose entries have a size of some kind, or raise an `InputError`."""
         check_is_fitted(self)
         entries = self.result_.model.likelihood.entries
@@ -215,7 +245,7 @@ class RestrictedIBP(Features):
             names = " or ".join(f'"{kind}"' for kind in kinds)
             raise InputError("entries", f"must be {names}", entries, f"Fit with entries={names}.")
         data, _ = self._data(X, reset=False)
-        return self.result_.rows_given(data, counts)
+        return self.result_.rows_given(data, counts, exposure)
 
     def score(
         self,
@@ -223,21 +253,29 @@ class RestrictedIBP(Features):
         y: object = None,
         counts: Counts = None,
         sample_weight: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> float:
         """Return the mean log density of an observed entry, features of the row summed out.
 
         With `sample_weight` rows count for more or less.
         """
-        return self._score(X, counts, sample_weight)
+        return self._score(X, counts, sample_weight, exposure)
 
-    def sample(self, n_rows: int = 1, counts: Counts = None, random_state: Any = None) -> Any:
+    def sample(
+        self,
+        n_rows: int = 1,
+        counts: Counts = None,
+        random_state: Any = None,
+        exposure: ArrayLike | None = None,
+    ) -> Any:
         """Return new data from the posterior predictive, shape (rows, dims).
 
         A data frame with names of levels where columns have kinds.
         """
         check_is_fitted(self)
         rng = np.random.default_rng(entropy(random_state))
-        return self._named(self.result_.sample(rng, checks.integer("n_rows", n_rows), counts)[1])
+        number = checks.integer("n_rows", n_rows)
+        return self._named(self.result_.sample(rng, number, counts, exposure)[1])
 
     def _check_counts(
         self, counts: Counts, shape: tuple[int, ...], row_names: Sequence[str] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ribp.errors import StorageError
 from ribp.io.column_choice import EVERYTHING, ColumnChoice, find, patterns
 from ribp.io.count_options import count_columns, counts_from, missing_law
 from ribp.io.data_file import DataFile
+from ribp.io.exposure_options import exposure_columns, exposure_from
 from ribp.io.formats import column_names, read_data
 
 
@@ -31,6 +32,8 @@ class InputOptions(NamedTuple):
     """The column with names of rows."""
     as_text: bool = False
     """Whether data are read as text: columns have kinds."""
+    exposure: str | None = None
+    """The option --exposure."""
 
     def choice(self, dims: tuple[str, ...] | None = None) -> ColumnChoice:
         """Return which columns are what; `dims` are the names that the data must have."""
@@ -39,17 +42,23 @@ class InputOptions(NamedTuple):
             patterns("--exclude", self.exclude),
             self.id,
             patterns("--label", self.label),
-            count_columns(self.counts),
+            (*count_columns(self.counts), *exposure_columns(self.exposure)),
             dims,
             self.as_text,
         )
 
     def with_defaults(self, other: InputOptions, names: Sequence[str]) -> InputOptions:
-        """Return these options with id and labels of others, where a file has such columns."""
+        """Return these options with id, labels and exposure of others, if a file has them."""
         labels = tuple(one for one in patterns("--label", other.label) if find(names, one))
         quoted = tuple(f'"{one}"' if "," in one else one for one in labels)
         row_names = other.id if other.id in names else None
-        return self._replace(label=self.label or quoted, id=self.id or row_names)
+        own = exposure_columns(other.exposure)
+        exposure = other.exposure if own and own[0] in names else None
+        return self._replace(
+            label=self.label or quoted,
+            id=self.id or row_names,
+            exposure=self.exposure or exposure,
+        )
 
 
 def input_options(
@@ -59,10 +68,14 @@ def input_options(
     exclude: list[str] | None,
     label: list[str] | None,
     row_names: str | None,
+    exposure: str | None = None,
 ) -> InputOptions:
     """Return the options as a command line gives them."""
     lists = [tuple(given or ()) for given in (columns, exclude, label)]
-    return InputOptions(counts, counts_missing, lists[0], lists[1], lists[2], row_names)
+    exposure_columns(exposure)  # a mistake in it is told at once
+    return InputOptions(
+        counts, counts_missing, lists[0], lists[1], lists[2], row_names, exposure=exposure
+    )
 
 
 class InputFile(NamedTuple):
@@ -73,6 +86,8 @@ class InputFile(NamedTuple):
     """None where nothing is said of counts."""
     labels: dict[str, list[str | None]]
     """Columns that are carried along, by name."""
+    exposure: Any = None
+    """A number for each row, "learn", or None."""
 
 
 def read_input(
@@ -81,7 +96,7 @@ def read_input(
     dims: tuple[str, ...] | None = None,
     missing: CountLaw | None = None,
 ) -> InputFile:
-    """Return the table in a file, the count laws of its rows, and their labels.
+    """Return the table in a file, the count laws of its rows, their labels and exposures.
 
     Parameters
     ----------
@@ -96,7 +111,8 @@ def read_input(
     law, choice = missing_law(options.counts_missing) or missing, options.choice(dims)
     file = read_data(path, choice)
     counts = counts_from(options.counts, file, len(file.values), law)
-    return InputFile(file, counts, choice.labels_in(file))
+    exposure = exposure_from(options.exposure, file)
+    return InputFile(file, counts, choice.labels_in(file), exposure)
 
 
 def known_features(path: str | None, dims: Sequence[str] | None) -> list[list[float]] | None:

@@ -19,6 +19,7 @@ from ribp.counts import CountLaw, RowCounts
 from ribp.errors import InputError
 from ribp.io.count_options import check_law, counts_from, missing_law
 from ribp.io.data_file import DataFile, no_such_column
+from ribp.io.exposure_options import exposure_from
 from ribp.io.formats import check_start, kind_of
 from ribp.io.input_options import InputOptions
 from ribp.io.parquet_files import copy_parquet
@@ -32,6 +33,7 @@ _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 _ITSELF = 400 * 10**6  # bytes of Python and its libraries
 _COPIES = 6  # of a group of rows, while a thread works on it
+_EXPOSURE = 100  # bytes of a row: its exposure, and the text that it was read as
 
 
 def as_bytes(text: str) -> int:
@@ -45,12 +47,16 @@ def as_bytes(text: str) -> int:
     return int(float(size[1]) * unit)
 
 
-def check_memory(most: int, shape: tuple[int, int], n_features: int) -> None:
-    """Raise an `InputError` unless a run of this size stays below `most` bytes."""
+def check_memory(most: int, shape: tuple[int, int], n_features: int, row_bytes: int = 0) -> None:
+    """Raise an `InputError` unless a run of this size stays below `most` bytes.
+
+    `row_bytes` are those that rows have beside features, such as exposures.
+    """
     n_rows, n_dims = shape
     packed = n_rows * -(-n_features // 8)
     working = n_cores() * _COPIES * GROUP * max(n_dims, 2 * n_features + 1) * 8
     need = _ITSELF + working + 3 * packed + 2 * max(BUDGET, 3 * packed) + 4 * n_rows * n_features
+    need += n_rows * row_bytes
     if need > most:
         raise InputError(
             "--memory",
@@ -67,6 +73,8 @@ class OpenFile(NamedTuple):
     counts: RowCounts | None
     file: DataFile | None
     """Names, and columns that were set aside; None if it has none."""
+    exposure: Any = None
+    """Of each row, "learn", or None."""
 
 
 class LargeFile(NamedTuple):
@@ -113,7 +121,7 @@ class LargeFile(NamedTuple):
                 source = npy_source(copy)
             counts = self._rows(source, file)
             with _store(source, self.scheduler, folder) as store:
-                yield OpenFile(store, counts, file)
+                yield OpenFile(store, counts, file, exposure_from(self.options.exposure, file))
         finally:
             copy.unlink(missing_ok=True)
 
@@ -134,7 +142,8 @@ class LargeFile(NamedTuple):
         """Return the count laws of rows, which must fit into memory."""
         most = self._most_bytes()
         if most is not None:
-            check_memory(most, source.shape, self.n_features)
+            own = _EXPOSURE if self.options.exposure else 0
+            check_memory(most, source.shape, self.n_features, own)
         choice = self.options.choice()
         if file is None and not choice.is_empty:
             raise no_such_column(self.path, choice.first_name(), [])

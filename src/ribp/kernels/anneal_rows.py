@@ -284,21 +284,22 @@ def gaussian(
 
 
 @jit
-def fill_moments(x, mask, loadings, offset, typical, b, squares, matrix):
+def fill_moments(x, mask, exposure, loadings, offset, typical, b, squares, matrix):
     """Fill b, G_ii and G of Gaussian data much like these counts.
 
-    A column has the variance (x + typical rate)/2: that of an average row would make too much of
-    large counts, that of the row itself of zeros.
+    Counts over the exposure r have the variance (x/r + typical rate)/(2r): that of an average row
+    would make too much of large counts, that of the row itself of zeros.
     """
     features = b.shape[0]
     b[:] = 0.0
     matrix[:] = 0.0
     for d in range(x.shape[0]):
         if mask[d]:
-            inverse = 2.0 / max(x[d] + typical[d], _LEAST)
+            own = x[d] / exposure
+            inverse = 2.0 * exposure / max(own + typical[d], _LEAST)
             for i in range(features):
                 scaled = loadings[d, i] * inverse
-                b[i] += scaled * (x[d] - offset[d])
+                b[i] += scaled * (own - offset[d])
                 for j in range(features):
                     matrix[i, j] += scaled * loadings[d, j]
     for i in range(features):
@@ -344,7 +345,7 @@ def anneal_poisson(seed, grid, data, shift, law, particles, log_weights):
 
 @jit
 def poisson(
-    seeds, n_particles, n_steps, data, observed, loadings, offset, theta, table,
+    seeds, n_particles, n_steps, data, observed, exposures, loadings, offset, theta, table,
     log_sums, errors, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) up to a constant, its error, P(z_i = 1 | x) and a draw of z for every row.
@@ -359,9 +360,12 @@ def poisson(
     totals, counts, at = np.empty(features), np.empty(dims), np.empty(dims, np.int64)
     particles, log_weights = np.empty((n_particles, features), np.int8), np.empty(n_particles)
     for n in range(data.shape[0]):
-        fill_moments(data[n], observed[n], loadings, offset, typical, b, squares, matrix)
+        fill_moments(
+            data[n], observed[n], exposures[n], loadings, offset, typical, b, squares, matrix
+        )
         fill_shift(b, squares, matrix, mean, shift)
         sweep_poisson.fill_totals(observed[n], loadings, totals)
+        totals *= exposures[n]
         m = sweep_poisson.list_counts(data[n], observed[n], at, counts)
         own = sweep_poisson.PositiveCounts(at[:m], counts[:m], offset, loadings, totals)
         draw_guide(seeds[n], n_steps + 1, law, shift, particles)

@@ -165,10 +165,13 @@ def gaussian(
 
 
 @jit
-def poisson(seeds, data, observed, loadings, offset, theta, table, log_sums, probs, sample):
+def poisson(
+    seeds, data, observed, exposures, loadings, offset, theta, table, log_sums, probs, sample
+):
     """Fill log p(x) up to a constant, P(z_i = 1 | x) and a draw of z for every row.
 
-    The constant is -sum_d offset_d + log x_d! over observed columns; `loadings` are A'.
+    Row n has its rates times exposures[n] = r. The constant is sum_d x_d log r - r offset_d -
+    log x_d! over observed columns; `loadings` are A'.
     """
     dims, features = loadings.shape
     smallest, largest = smallest_count(table), largest_count(table)
@@ -192,7 +195,7 @@ def poisson(seeds, data, observed, loadings, offset, theta, table, log_sums, pro
             size = next_set(members, size, features, smallest, largest)
             if size > 0:
                 j = members[size - 1]
-                score[size] = score[size - 1] + theta[j] - totals[j]
+                score[size] = score[size - 1] + theta[j] - exposures[n] * totals[j]
                 for t in range(m):
                     rates[size, t] = rates[size - 1, t] + loadings[at[t], j]
         log_sums[n] = finish(tally, probs[n])

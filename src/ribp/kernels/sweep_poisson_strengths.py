@@ -7,8 +7,14 @@ as one block, the other features kept. With rates q_d of the others, and sums ov
 
     l_j(s) = sum_d x_d log(1 + s A_jd/q_d) - r s sum_d A_jd + log Gamma(s; a, a)
 
-is concave. Its mode s* is found by Newton's method from s = (a-1)/(r sum_d A_jd + a), where l' is
-not negative: l' is convex and falls, so steps only rise. With the curvature h = -l''(s*),
+is concave. Its mode s* is where, with v_d(s) = s A_jd/(q_d + s A_jd), the share that j has of x_d,
+
+    g(s) = s l_j'(s) = a - 1 + sum_d x_d v_d(s) - (a + r sum_d A_jd) s
+
+is zero. g is concave and positive at 0, so Newton's method from s = (a - 1 + sum_d x_d)/(a + r
+sum_d A_jd), where all shares would be one and g is not positive, only falls to s*: a few steps,
+none if nobody else shares in the counts. With the curvature h = -l''(s*), h s*^2 = a - 1 + sum_d
+x_d v_d^2,
 
     q_j = Gamma(1 + h s*^2, rate h s*),      Z_j = exp(l_j(s*))/q_j(s*)
 
@@ -87,31 +93,38 @@ def log_conditional(s, j, rates, data, a):
 
 
 @jit
-def slopes(s, j, rates, data, a):
-    """Return l_j'(s) and -l_j''(s)."""
-    slope = (a - 1.0) / s - a - data.totals[j]
-    bend = (a - 1.0) / (s * s)
+def shares(s, j, rates, data):
+    """Return sum_t x_t v_t and sum_t x_t v_t^2, v_t the share that j has of a count."""
+    total = squares = 0.0
     for t in range(data.at.shape[0]):
-        load = data.loadings[data.at[t], j]
+        load = s * data.loadings[data.at[t], j]
         if load > 0.0:
-            share = load / (rates[t] + s * load)
-            slope += data.x[t] * share
-            bend += data.x[t] * share * share
-    return slope, bend
+            share = load / (rates[t] + load)
+            total += data.x[t] * share
+            squares += data.x[t] * share * share
+    return total, squares
 
 
 @jit
 def fit(j, rates, data, a):
     """Return shape and rate of q_j, and log Z_j (-inf if j could not have made the counts)."""
-    s = (a - 1.0) / (data.totals[j] + a)
+    counts, rate = a - 1.0, a + data.totals[j]
+    for t in range(data.at.shape[0]):
+        if data.loadings[data.at[t], j] > 0.0:
+            counts += data.x[t]
+    s = counts / rate
     step = s
+    total = squares = 0.0
     while step > _CLOSE * s:
-        slope, bend = slopes(s, j, rates, data, a)
-        step = slope / bend
-        s += max(step, 0.0)
-    _, bend = slopes(s, j, rates, data, a)
-    shape, rate = 1.0 + bend * s * s, bend * s
-    return shape, rate, log_conditional(s, j, rates, data, a) - log_gamma_density(s, shape, rate)
+        total, squares = shares(s, j, rates, data)
+        step = (rate * s - (a - 1.0) - total) / (rate - (total - squares) / s)
+        s -= max(step, 0.0)
+    bend = a - 1.0 + squares
+    return (
+        1.0 + bend,
+        bend / s,
+        log_conditional(s, j, rates, data, a) - log_gamma_density(s, 1.0 + bend, bend / s),
+    )
 
 
 @jit
@@ -295,22 +308,3 @@ def sweep(
                 precision, rates, work, support,
             )  # fmt: skip
         _slice_each(seed, place, y, own, shape, rates)
-
-
-@jit
-def draw_exposures(seed, number, first, data, observed, rows, loadings, offset, shape, rate, out):
-    """Draw r_n ~ Gamma(shape + sum of counts, rate + sum of rates) over observed columns.
-
-    `seed` is not that of a sweep of the same number.
-    """
-    place = np.empty(3, np.int64)
-    for n in range(rows.shape[0]):
-        counts, total = shape, rate
-        for d in range(data.shape[1]):
-            if observed.shape[0] == 0 or observed[n, d]:
-                counts += data[n, d]
-                total += offset[d]
-                for i in range(rows.shape[1]):
-                    total += rows[n, i] * loadings[d, i]
-        begin_row(place, number, first + n)
-        out[n] = math.exp(log_gamma_variate(seed, place, counts)) / total

@@ -23,11 +23,13 @@ Random numbers of a row: those of `sweep_gaussian`, then a range of blocks for e
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ribp.kernels import whole_rows
-from ribp.kernels.choose import CERTAIN, coin, pick
+from ribp.kernels.choose import CERTAIN, FAR, coin, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
@@ -36,7 +38,29 @@ from ribp.kernels.sweep_strengths import fill_shift, gain
 from ribp.kernels.truncated_normal import draw_positive, log_ndtr
 
 _RANGE = 1 << 12  # blocks for one strength; a draw needs two, and the next range hardly ever
-_REST, _DIAGONAL, _WEIGHTS, _SHIFT, _PROPOSAL = range(5)  # rows of the work array
+# Rows of the work array, each over features.
+_REST, _DIAGONAL, _WEIGHTS, _SHIFT, _PROPOSAL, _FACTOR, _LOSS = range(7)
+
+
+class Terms(NamedTuple):
+    """What a feature's weight is made of, whatever is left for it; each over features."""
+
+    g: NDArray[np.float64]
+    """G_ii."""
+    factor: NDArray[np.float64]
+    """tau^2/(1 + tau^2 G_ii)."""
+    loss: NDArray[np.float64]
+    """log(1 + tau^2 G_ii)/2 + log Phi(mu/tau)."""
+
+
+@jit
+def fill_terms(terms, tau, log_mass):
+    """Fill all that follows from G_ii."""
+    variance = tau * tau
+    for i in range(terms.g.shape[0]):
+        g = max(terms.g[i], 0.0)
+        terms.factor[i] = variance / (1.0 + variance * g)
+        terms.loss[i] = 0.5 * math.log1p(variance * g) + log_mass
 
 
 @jit
@@ -51,13 +75,12 @@ def log_weight(g, c, mu, tau, log_mass):
 
 
 @jit
-def most_weight(g, c, mu, tau, log_mass):
-    """Return a number that `log_weight` is not above, made without a normal tail."""
-    variance = tau * tau
-    if c * variance + mu > 0.0:
-        return gain(g, c, mu, tau) - log_mass
-    half_square = 0.5 * mu * mu / variance
-    return -half_square - 0.5 * math.log1p(variance * g) - log_mass
+def most_weight(g, factor, loss, c, mu, tau):
+    """Return a number that `log_weight` is not above, without a logarithm or a normal tail."""
+    away = c - mu * g
+    gained = mu * away + 0.5 * mu * mu * g + 0.5 * away * away * factor
+    at_zero = -0.5 * mu * mu / (tau * tau)
+    return (gained if c * tau * tau + mu > 0.0 else at_zero) - loss
 
 
 @jit
@@ -97,13 +120,16 @@ def fill_rest(y, b, gram, rest):
 
 
 @jit
-def _flip_each(seed, number, row, block, y, ones, theta, rest, gram, diagonal, step, mu, tau, mass):
+def _flip_each(seed, number, row, block, y, ones, theta, rest, gram, terms, step, mu, tau, mass):
     """Flip every feature in order; return how many are on."""
+    diagonal = terms.g
     for i in range(y.shape[0]):
         on = y[i] != 0.0
         prior = theta[i] + step[ones - on]
-        if not on and prior + most_weight(diagonal[i], rest[i], mu, tau, mass) < -CERTAIN:
-            continue
+        if not on:
+            most = most_weight(diagonal[i], terms.factor[i], terms.loss[i], rest[i], mu, tau)
+            if prior + most < -CERTAIN:
+                continue
         log_odds = prior + log_weight(diagonal[i], rest[i], mu, tau, mass)
         if coin(seed, number, row, i, log_odds) != on:
             new = 0.0
@@ -113,6 +139,19 @@ def _flip_each(seed, number, row, block, y, ones, theta, rest, gram, diagonal, s
             change(i, new, y, rest, gram)
             ones += -1 if on else 1
     return ones
+
+
+@jit
+def may_move(i, y, theta, rest, gram, terms, mu, tau, mass):
+    """Return whether any place but i may have a weight that `pick` does not take for zero."""
+    row, own = gram.matrix[i], y[i]
+    least = theta[i] + log_weight(terms.g[i], rest[i], mu, tau, mass) - FAR
+    rivals = 0
+    for j in range(y.shape[0]):
+        free = rest[j] + own * row[j]
+        most = most_weight(terms.g[j], terms.factor[j], terms.loss[j], free, mu, tau)
+        rivals += (theta[j] + most >= least) & (y[j] == 0.0)
+    return rivals > 0
 
 
 @jit
@@ -128,16 +167,19 @@ def relocation_log_weights(i, y, theta, rest, gram, diagonal, mu, tau, mass, out
 
 @jit
 def _relocate_each(
-    seed, number, row, block, y, theta, rest, gram, diagonal, mu, tau, mass, active, weights
+    seed, number, row, block, y, theta, rest, gram, terms, mu, tau, mass, active, weights
 ):
     """Move every one once, in random order; each gets a new strength."""
-    features = y.shape[0]
+    features, diagonal = y.shape[0], terms.g
     for last in range(list_ones(y, active) - 1, -1, -1):
         u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
         i = take_out_one(u, active, last)
-        relocation_log_weights(i, y, theta, rest, gram, diagonal, mu, tau, mass, weights)
-        place = pick(weights, v)
-        change(i, 0.0, y, rest, gram)
+        place = i
+        if may_move(i, y, theta, rest, gram, terms, mu, tau, mass):
+            relocation_log_weights(i, y, theta, rest, gram, diagonal, mu, tau, mass, weights)
+            place = pick(weights, v)
+            if place != i:
+                change(i, 0.0, y, rest, gram)
         at = block + (features + last) * _RANGE
         new = draw_strength(seed, number, row, at, diagonal[place], rest[place], mu, tau)
         change(place, new, y, rest, gram)
@@ -191,11 +233,13 @@ def sweep(
     `rows` holds z s, zero where z is. Other arguments are those of `sweep_strengths.sweep`.
     """
     features = rows.shape[1]
-    work, own = np.empty((5, features)), np.empty_like(common)
+    work, own = np.empty((7, features)), np.empty_like(common)
     rest, squares = work[_REST], work[_DIAGONAL]
+    terms = Terms(squares, work[_FACTOR], work[_LOSS])
     active, proposal = np.empty(features, np.int64), np.empty(features, np.int8)
     mask, mass = np.empty(observed.shape[1], np.bool_), log_ndtr(mu / tau)
     squares[:] = diagonal
+    fill_terms(terms, tau, mass)
     gram = Gram(common, mask, False, loadings, common)
     block = 2 * features + features // 2 + 4  # behind those of `sweep_gaussian`
     for n in range(rows.shape[0]):
@@ -204,15 +248,16 @@ def sweep(
             mask[:] = observed[n]
             add = own_squares(mask, loadings, diagonal, squares)
             gram = Gram(own, mask, add, loadings, common)
+            fill_terms(terms, tau, mass)
         ones = fill_rest(y, b, gram, rest)
         if moves[law, FLIPS]:
             _flip_each(
-                seed, number, row, block, y, ones, theta, rest, gram, squares, steps[law],
+                seed, number, row, block, y, ones, theta, rest, gram, terms, steps[law],
                 mu, tau, mass,
             )  # fmt: skip
         if moves[law, RELOCATIONS]:
             _relocate_each(
-                seed, number, row, block, y, theta, rest, gram, squares, mu, tau, mass,
+                seed, number, row, block, y, theta, rest, gram, terms, mu, tau, mass,
                 active, work[_WEIGHTS],
             )  # fmt: skip
         if moves[law, WHOLE]:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.kernels import whole_rows
-from ribp.kernels.choose import CERTAIN, coin, pick
+from ribp.kernels.choose import CERTAIN, FAR, coin, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
@@ -70,11 +70,16 @@ def new_support(features):
 @jit
 def gain(g, rho, mu, tau):
     """Return log p(x | S + i) - log p(x | S - i)."""
+    return most_gain(g, rho, mu, tau) - 0.5 * math.log1p(tau * tau * max(g, 0.0))
+
+
+@jit
+def most_gain(g, rho, mu, tau):
+    """Return a number that `gain` is not above, made without a logarithm."""
     g = max(g, 0.0)
     c = rho - mu * g
     variance = tau * tau
-    loss = 0.5 * math.log1p(variance * g)
-    return mu * c + 0.5 * mu * mu * g + 0.5 * c * c * variance / (1.0 + variance * g) - loss
+    return mu * c + 0.5 * mu * mu * g + 0.5 * c * c * variance / (1.0 + variance * g)
 
 
 @jit
@@ -171,6 +176,21 @@ def build(z, b, support, gram, diagonal, mu, tau):
 
 
 @jit
+def may_move(a, z, size, theta, support, mu, tau):
+    """Return whether any place but its own may have a weight that `pick` does not take for zero."""
+    i, mean, column = support.slots[a], support.m[a], support.k[a]
+    inverse = 1.0 / support.m_matrix[a, a]
+    g, rho, _ = own_terms(i, z, size, support, mu, tau)
+    least = theta[i] + gain(g, rho, mu, tau) - FAR
+    rivals = 0
+    for j in range(z.shape[0]):
+        scaled = column[j] * inverse
+        most = most_gain(support.g[j] + column[j] * scaled, support.rho[j] + scaled * mean, mu, tau)
+        rivals += (theta[j] + most >= least) & (z[j] == 0)
+    return rivals > 0
+
+
+@jit
 def relocation_log_weights(a, z, size, theta, support, mu, tau, out):
     """Fill `out` with the log-weights of the places where the one in slot a may go."""
     i, own, mean, column = support.slots[a], support.m_matrix[a, a], support.m[a], support.k[a]
@@ -187,6 +207,8 @@ def _flip_each(seed, number, row, z, size, theta, support, gram, diagonal, step,
     """Flip every feature in order; return how many are on. step[k] = table[k+1] - table[k]."""
     for i in range(z.shape[0]):
         g, rho, a = own_terms(i, z, size, support, mu, tau)
+        if a < 0 and theta[i] + most_gain(g, rho, mu, tau) + step[size] < -CERTAIN:
+            continue  # it stays off, as nearly all do: no logarithm is needed to know
         log_odds = theta[i] + gain(g, rho, mu, tau) + step[size - z[i]]
         if (log_odds if z[i] else -log_odds) > CERTAIN:
             continue
@@ -209,12 +231,13 @@ def _relocate_each(
         u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
         i = take_out_one(u, active, last)
         a = slot_of(i, size, support)
-        relocation_log_weights(a, z, size, theta, support, mu, tau, weights)
-        place = pick(weights, v)
-        if place != i:
-            switch_off(a, size, support, mu, tau)
-            switch_on(place, size - 1, support, gram, diagonal, mu, tau)
-            z[i], z[place] = 0, 1
+        if may_move(a, z, size, theta, support, mu, tau):
+            relocation_log_weights(a, z, size, theta, support, mu, tau, weights)
+            place = pick(weights, v)
+            if place != i:
+                switch_off(a, size, support, mu, tau)
+                switch_on(place, size - 1, support, gram, diagonal, mu, tau)
+                z[i], z[place] = 0, 1
 
 
 @jit

@@ -16,6 +16,7 @@ from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.noisy_or import NoisyOr
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters
+from ribp.likelihoods.poisson_strengths import PoissonStrengths
 from ribp.plugins import Registry
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "PoissonCounts",
     "PoissonMultiplicities",
     "PoissonParameters",
+    "PoissonStrengths",
     "names_of",
     "register",
     "with_entries",
@@ -52,6 +54,7 @@ register = LIKELIHOODS.register
 
 SIZED: dict[tuple[str, str], type[Likelihood[Any]]] = {
     ("gaussian", "strengths"): GaussianStrengths,
+    ("poisson", "strengths"): PoissonStrengths,
     ("gaussian", "poisson"): PoissonMultiplicities,
     ("gaussian", "negative_binomial"): NegativeBinomialMultiplicities,
 }

@@ -23,6 +23,7 @@ from scipy.special import gammaln
 
 from ribp.checks import FloatArray
 from ribp.errors import InputError
+from ribp.kinds.kind import Kind
 from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, shown
 from ribp.likelihoods.kind_columns import Column
 from ribp.likelihoods.kind_rows import RowsOfKinds
@@ -80,6 +81,11 @@ class ColumnsOfKinds(RowsOfKinds):
 
     parameters_type: ClassVar[type] = KindsParameters
     always_background: ClassVar[bool] = True
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kind of each column."""
+        return tuple(column.kind for column in self.columns)
 
     @classmethod
     def of(cls, asked: Asked, columns: tuple[Column, ...]) -> Self:

@@ -21,6 +21,8 @@ BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.int8]
 ALL_SEEN = np.ones((0, 0), dtype=np.bool_)
 """The mask of data of which nothing is missing."""
+ALL_ALIKE = np.ones(0)
+"""The exposures of rows that have none."""
 
 
 class Data(NamedTuple):
@@ -30,11 +32,18 @@ class Data(NamedTuple):
     """Shape (rows, dims); zero where missing."""
     observed: BoolArray
     """Shape (rows, dims), or (0, 0) when nothing is missing."""
+    exposures: FloatArray = ALL_ALIKE
+    """By what the rates of each row are multiplied, shape (rows,); (0,) if they have none."""
 
     @property
     def complete(self) -> bool:
         """Whether nothing is missing."""
         return self.observed.size == 0
+
+    @property
+    def each_exposure(self) -> FloatArray:
+        """The exposure of each row, one if rows have none."""
+        return self.exposures if self.exposures.size else np.ones(len(self.values))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,11 +53,13 @@ class Data(NamedTuple):
     @property
     def nbytes(self) -> int:
         """What it takes of memory."""
-        return self.values.nbytes + self.observed.nbytes
+        return self.values.nbytes + self.observed.nbytes + self.exposures.nbytes
 
     def rows(self, at: Any) -> Data:
         """Return the data of some rows."""
-        return Data(self.values[at], self.observed if self.complete else self.observed[at])
+        observed = self.observed if self.complete else self.observed[at]
+        exposures = self.exposures[at] if self.exposures.size else self.exposures
+        return Data(self.values[at], observed, exposures)
 
 
 def complete(values: FloatArray) -> Data:

@@ -93,8 +93,9 @@ class GaussianEntryLaw(Likelihood[Any]):
         v = np.where(variance > 0.0, variance, least)
         return np.asarray(-0.5 * (np.log(2.0 * math.pi * v) + (values - mean) ** 2 / v))
 
-    def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
+    def left_out_log_density(self, data: Data) -> FloatArray:
         """Return Student's law of an entry given the others of its column."""
+        values, observed = data.values, shown(data)
         number, total = column_totals(values, observed)
         others, mean = np.maximum(number - 1.0, 1.0), total / number
         squares = (np.where(observed, values - mean, 0.0) ** 2).sum(axis=0)

@@ -32,6 +32,7 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import enumerate_strengths
 from ribp.kernels import strength_moves as kernel
+from ribp.kernels.enumerate_strengths import score_rows
 from ribp.likelihoods.data import BoolArray, Data, Rows
 from ribp.likelihoods.gaussian_settings import GaussianParameters
 from ribp.likelihoods.likelihood import Ask, Asked, Likelihood, RowKernels
@@ -91,6 +92,7 @@ class GaussianStrengths(LinearGaussian):
 
     parameters_type: ClassVar[type] = StrengthParameters
     integrates_features: ClassVar[bool] = False
+    integrates_sizes: ClassVar[bool] = True
     entries: ClassVar[str] = "strengths"
 
     def __post_init__(self) -> None:
@@ -252,16 +254,29 @@ class GaussianStrengths(LinearGaussian):
 
     def _strengths_log_density(self, tau: float, strengths: FloatArray) -> float:
         """Return log p(s, log tau | z)."""
-        number, total, squares = strengths.sum(axis=1)
-        mu = self.mean_strength
-        around = squares - 2.0 * mu * total + mu * mu * number
-        value = -0.5 * float(number * math.log(2.0 * math.pi * tau**2) + around / tau**2)
-        if self.positive:
-            value -= float(number * log_ndtr(mu / tau))
+        value = self._log_law(tau, *strengths.sum(axis=1))
         if self.learns_scale:
             rate = 0.5 * LEAST_SQUARES
             value += math.log(2.0 * rate * rate) - 4.0 * math.log(tau) - rate / tau**2
         return value
+
+    def _log_law(self, tau: float, number: float, total: float, squares: float) -> float:
+        """Return log p(s | z, tau) of so many strengths with these sums."""
+        mu = self.mean_strength
+        around = squares - 2.0 * mu * total + mu * mu * number
+        value = -0.5 * float(number * math.log(2.0 * math.pi * tau**2) + around / tau**2)
+        return value - float(number * log_ndtr(mu / tau)) if self.positive else value
+
+    def sizes_log_density(self, data: Data, rows: Rows, parameters: Any) -> float:
+        """Return log p(s | x, z, parameters), from log p(x, s | z) and log p(x | z)."""
+        kernels, z = self.row_kernels(data, parameters), (rows != 0).astype(np.int8)
+        without, means = np.empty(len(rows)), np.empty(rows.shape)
+        keys = np.arange(len(rows), dtype=np.uint64)
+        score_rows(keys, kernels.values, kernels.observed, z, *kernels.features, without, means)
+        made = np.where(kernels.observed, rows @ self.loadings(parameters), 0.0)
+        given = float((made * (kernels.values - 0.5 * made)).sum())
+        own = self._log_law(parameters.strength_scale, *strength_sums(rows).sum(axis=1))
+        return given + own - float(without.sum())
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
         """Return the model whose entries are on or off, with data in units of the noise."""

@@ -182,8 +182,9 @@ class KindEntryLaw(Likelihood[Any]):
             found[known, d] = column.kind.alone(look, values[known, d])
         return found
 
-    def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
+    def left_out_log_density(self, data: Data) -> FloatArray:
         """Return the same of each entry given the others of its column."""
+        values, observed = data.values, shown(data)
         found = np.full(values.shape, np.nan)
         for d, column in enumerate(self.columns):
             at = observed[:, d]

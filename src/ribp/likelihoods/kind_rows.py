@@ -49,11 +49,11 @@ class RowsOfKinds(KindEntryLaw):
         linear = Linear.of(features, 1.0 / bend, laws)
         columns, nothing = places.columns(own), np.empty((0, 0))
 
-        def work(first: int, values: Any, observed: Any, law_of_row: Any, rows: Rows) -> int:
-            data, products = Data(values, observed), nothing
+        def work(first: int, data: Data, law_of_row: Any, rows: Rows) -> int:
+            (values, observed, _), products = data, nothing
             if prior.whole.any():
                 pseudo = self._working(data, parameters, laws.moments[0], bend)
-                products = linear.products(*pseudo, background)
+                products = linear.products(*pseudo[:2], background)
             kernel.sweep(
                 seed, number, first, products, places.numbers(values), observed, rows, columns,
                 new_terms(len(self.columns)), latent, *laws[:3], law_of_row, laws.moves,

@@ -53,6 +53,7 @@ class Asked(NamedTuple):
     strength_law: str = "around-one"
     restrict: str = "nonzeros"
     failures: float = 1.0
+    exposure: str = "one"
 
 
 class RowKernels(NamedTuple):
@@ -66,10 +67,13 @@ class RowKernels(NamedTuple):
     """What the kernels leave out of log p(x), shape (rows,)."""
     features: tuple[Any, ...]
     """What the kernels take of the parameters."""
-    enumerate: Callable[..., None]
+    enumerate: Callable[..., None] | None
+    """None if even one z costs an integral that has no closed form: rows are annealed, always."""
     anneal: Callable[..., None]
     sized: bool = False
     """Whether entries have sizes, whose means they fill as well."""
+    own: tuple[FloatArray, ...] = ()
+    """What they take of each row beside its data, before the features: shape (rows,)."""
 
 
 class Likelihood(ABC, Generic[P]):
@@ -98,6 +102,12 @@ class Likelihood(ABC, Generic[P]):
     """Whether there is no model without a background."""
     summable: ClassVar[bool] = False
     """Whether sums that were made before parameters were drawn tell all of the log joint."""
+    integrates_sizes: ClassVar[bool] = False
+    """Whether it knows `sizes_log_density`, by which starts with sizes are compared."""
+    takes_exposure: ClassVar[bool] = False
+    """Whether rows may have exposures, which multiply M (`ribp.likelihoods.exposures`)."""
+    exposure: str = "one"
+    """What is known of them: there are none, they are "given", or one has to "learn" them."""
 
     @classmethod
     def make(cls, asked: Asked, seen: Moments) -> Self:
@@ -344,9 +354,18 @@ class Likelihood(ABC, Generic[P]):
         """Return what a model without features says of entries, given what was seen of columns."""
         raise NotImplementedError
 
-    def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
+    def left_out_log_density(self, data: Data) -> FloatArray:
         """Return the same of each entry given the others of its column; NaN if they do not tell."""
         raise NotImplementedError
+
+    def sizes_log_density(self, data: Data, rows: Rows, parameters: Any) -> float:
+        """Return log p(sizes | data, which entries are on, parameters)."""
+        raise NotImplementedError
+
+    @property
+    def kinds(self) -> tuple[Any, ...] | None:
+        """The kind of each column, where columns have kinds of their own."""
+        return None
 
     # Rows
 
@@ -368,16 +387,21 @@ class Likelihood(ABC, Generic[P]):
         seed, rows = rng.integers(2**63, dtype=np.uint64), rows.copy()
         for number in range(_SWEEPS):
             work = self.row_work(seed, number, parameters, prior)
-            work(0, data.values, data.observed, law_of_row, rows)
+            work(0, data, law_of_row, rows)
         return rows
 
+    def row_log_density(
+        self, values: FloatArray, observed: BoolArray, rows: Rows, parameters: Any
+    ) -> FloatArray:
+        """Return log p(x_n | z_n) of rows, shape (rows,)."""
+        terms = self.log_density(values, self.means(rows, parameters), parameters)
+        return np.asarray(np.where(observed, terms, 0.0).sum(axis=1))
+
     def row_kernels(self, data: Data, parameters: Any) -> RowKernels:
-        """Return data and features for kernels that sum z out; these ask only `log_density`."""
+        """Return data and features for kernels that sum z out; these ask `row_log_density`."""
 
         def log_likelihood(values: FloatArray, observed: BoolArray, rows: Rows) -> FloatArray:
-            means = self.means(rows, parameters)
-            terms = self.log_density(values, means, parameters)
-            return np.asarray(np.where(observed, terms, 0.0).sum(axis=1))
+            return self.row_log_density(values, observed, rows, parameters)
 
         nothing = np.zeros(len(data.values))
         return RowKernels(

@@ -28,6 +28,7 @@ from ribp.entries import EntryLaw
 from ribp.kernels import enumerate_units, sweep_nonzeros, sweep_sums
 from ribp.kernels.entry_density import entry_weights, summed_log_factors
 from ribp.kernels.sweep_nonzeros import draw_values, summed_values
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.row_sweeps import (
     Laws,
     Linear,
@@ -133,13 +134,12 @@ def multiplicity_work(
     """
     sweep = Sweeps.of(prior, law, parameters.features, parameters.noise_scale**2)
 
-    def work(
-        first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Any
-    ) -> MultiplicitySums:
-        products = sweep.linear.products(data, observed, parameters.background)
+    def work(first: int, data: Data, law_of_row: IntArray, rows: Any) -> MultiplicitySums:
+        values, observed, _ = data
+        products = sweep.linear.products(values, observed, parameters.background)
         sweep(seed, number, first, products, observed, law_of_row, rows)
         factors = float(summed_log_factors(rows, law.growth))
-        return MultiplicitySums(*gaussian_sums(data, observed, rows, background), factors)
+        return MultiplicitySums(*gaussian_sums(values, observed, rows, background), factors)
 
     return work
 

@@ -24,12 +24,13 @@ from ribp.errors import InputError
 from ribp.kernels import noisy_or as kernel
 from ribp.kernels import posterior_kinds, sweep_kinds
 from ribp.kernels.kind_terms import HIT, Columns, new_terms
-from ribp.likelihoods.data import BoolArray, Data, Rows, column_totals, exact_sums, shown
+from ribp.likelihoods.data import Data, Rows, column_totals, exact_sums, shown
 from ribp.likelihoods.likelihood import Asked, RowKernels
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.poisson import PoissonCounts, PoissonParameters, SplitCounts
-from ribp.likelihoods.row_sweeps import Laws, Linear, PoissonSums, RowPrior, Work, split_block
+from ribp.likelihoods.poisson_sweeps import PoissonSums, split_block
+from ribp.likelihoods.row_sweeps import Laws, Linear, RowPrior, Work
 from ribp.rng import kernel_seed
 
 _MOST_SHARE = 0.99  # of ones in a column, to begin with
@@ -43,6 +44,7 @@ class NoisyOr(PoissonCounts):
     background: bool = True
 
     always_background: ClassVar[bool] = True
+    takes_exposure: ClassVar[bool] = False
     empty_rows_are_zero: ClassVar[bool] = False
     description = "yes and no (noisy-OR)"
 
@@ -80,9 +82,13 @@ class NoisyOr(PoissonCounts):
         return LinearGaussian(background=True), Data(data.values / spread, data.observed)
 
     def draw_data(
-        self, rng: np.random.Generator, rows: Rows, parameters: PoissonParameters
+        self,
+        rng: np.random.Generator,
+        rows: Rows,
+        parameters: PoissonParameters,
+        own: FloatArray | None = None,
     ) -> FloatArray:
-        """Draw X."""
+        """Draw X; rows have no exposures."""
         return np.minimum(super().draw_data(rng, rows, parameters), 1.0)
 
     # Rows and parameters given data
@@ -97,8 +103,8 @@ class NoisyOr(PoissonCounts):
         linear = Linear.of(features, _variance(rates), laws)
         columns, nothing = _columns(offset.size), np.empty((0, 0))
 
-        def work(first: int, values: Any, observed: Any, law_of_row: Any, rows: Rows) -> Any:
-            products = nothing
+        def work(first: int, data: Data, law_of_row: Any, rows: Rows) -> Any:
+            (values, observed, _), products = data, nothing
             if prior.whole.any():
                 products = linear.products(values, observed, offset)
             sweep_kinds.sweep(
@@ -106,7 +112,7 @@ class NoisyOr(PoissonCounts):
                 new_terms(offset.size), latent, *laws[:3], law_of_row, laws.moves,
                 linear.loadings, linear.diagonal, linear.guide, *laws.moments,
             )  # fmt: skip
-            return _split(seed, number, first, Data(values, observed), rows, parameters)
+            return _split(seed, number, first, data, rows, parameters)
 
         return work
 
@@ -170,8 +176,9 @@ class NoisyOr(PoissonCounts):
         number, total = column_totals(seen.values, shown(seen))
         return _log_share((total + 0.5) / (number + 1.0), values)
 
-    def left_out_log_density(self, values: FloatArray, observed: BoolArray) -> FloatArray:
+    def left_out_log_density(self, data: Data) -> FloatArray:
         """Return the same of each entry given the others of its column."""
+        values, observed = data.values, shown(data)
         number, total = column_totals(values, observed)
         return _log_share((total - values + 0.5) / number, values)
 
@@ -214,5 +221,6 @@ def _split(
 ) -> PoissonSums:
     """Return how the events of a block split over features and leak."""
     loadings, counts = np.ascontiguousarray(given.features.T), np.empty(data.shape)
-    kernel.fill_counts(seed, number, first, *data, rows, loadings, given.background, counts)
-    return split_block(seed, number, first, counts, data.observed, rows, loadings, given.background)
+    kernel.fill_counts(seed, number, first, *data[:2], rows, loadings, given.background, counts)
+    events = data._replace(values=counts)
+    return split_block(seed, number, first, events, rows, loadings, given.background)

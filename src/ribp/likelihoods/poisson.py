@@ -1,12 +1,15 @@
 """Counts: a row is Poisson, its rate the sum of its features.
 
-    x_nd ~ Poisson(b_d + sum_i z_ni A_id),      A_id ~ Gamma(a, mean m),      m ~ InvGamma(2, v),
+    x_nd ~ Poisson(r_n (b_d + sum_i z_ni A_id)),    A_id ~ Gamma(a, mean m),    m ~ InvGamma(2, v),
 
-the background b_d like a row of A. A count is the sum of independent Poisson counts, one for each
-feature that is on: splitting it (multinomial, with probabilities z_ni A_id/rate) makes the features
-conjugate,
+the background b_d like a row of A, r_n the exposure of the row: one, given with the data, or
+learned (`ribp.likelihoods.exposures`). A count is the sum of independent Poisson counts, one for
+each feature that is on: splitting it (multinomial, with probabilities z_ni A_id/rate) makes the
+features conjugate,
 
-    A_id ~ Gamma(a + counts of feature i in column d, rate a/m + rows that have i and show d).
+    A_id ~ Gamma(a + counts of feature i in column d, rate a/m + sum of r_n),
+
+the sum over rows that have i and show d.
 
 Missing entries drop out. Without a background a row with no features can only be zero.
 """
@@ -15,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -23,6 +26,7 @@ from scipy.special import gammaln
 from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
+from ribp.likelihoods import exposures
 from ribp.likelihoods.data import (
     BoolArray,
     Data,
@@ -35,13 +39,8 @@ from ribp.likelihoods.likelihood import Ask, Asked
 from ribp.likelihoods.linear_gaussian import LinearGaussian
 from ribp.likelihoods.moments import Moments
 from ribp.likelihoods.poisson_entries import PoissonEntryLaw
-from ribp.likelihoods.row_sweeps import (
-    PoissonSums,
-    RowPrior,
-    Work,
-    poisson_work,
-    split_poisson,
-)
+from ribp.likelihoods.poisson_sweeps import PoissonSums, poisson_work, split_poisson
+from ribp.likelihoods.row_sweeps import RowPrior, Work
 from ribp.rng import kernel_seed
 
 _LEAST = 1e-300  # a rate is never zero
@@ -63,7 +62,8 @@ class PoissonParameters(NamedTuple):
 class SplitCounts(NamedTuple):
     """All that features need to know of counts and rows."""
 
-    splits: PoissonSums
+    splits: Any
+    """`PoissonSums`, or `StrengthSplits` where entries have strengths."""
     used: BoolArray
     """Which features some row has."""
 
@@ -84,6 +84,11 @@ class PoissonCounts(PoissonEntryLaw):
         v, the prior mean of m.
     known
         The first rows of A, if they are known: positive numbers.
+    exposure
+        "one" if rows have none, "given" if data come with them, "learn" to learn them.
+    exposure_unit
+        By what exposures of the user are divided before they come with the data: their mean in the
+        fit. Features are thereby rates at the mean exposure, whatever its unit.
     """
 
     background: bool = False
@@ -91,9 +96,15 @@ class PoissonCounts(PoissonEntryLaw):
     shape: float = 0.5
     prior_mean: float = 1.0
     known: tuple[tuple[float, ...], ...] = ()
+    exposure: str = "one"
+    exposure_unit: float = 1.0
 
     parameters_type: ClassVar[type] = PoissonParameters
     empty_rows_are_zero: ClassVar[bool] = True
+    takes_exposure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checks.one_of("exposure", self.exposure, exposures.MODES[: 3 if self.takes_exposure else 1])
 
     @classmethod
     def make(cls, asked: Asked, seen: Moments) -> Self:
@@ -105,6 +116,7 @@ class PoissonCounts(PoissonEntryLaw):
             feature_scale=asked.feature_scale,
             prior_mean=seen.overall_mean if seen.overall_mean > 0 else 1.0,
             known=asked.known,
+            exposure=asked.exposure,
         )
 
     def check(self, n_dims: int, not_a_count: tuple[int, int, float] | None) -> None:
@@ -130,7 +142,7 @@ class PoissonCounts(PoissonEntryLaw):
 
     def first_guess(self, data: Data, n_features: int) -> PoissonParameters:
         """Return parameters of the size of the data."""
-        means = np.maximum(_column_means(data), 1e-3)
+        means = np.maximum(_column_means(self.alike(data)), 1e-3)
         background = 0.1 * means if self.background else np.zeros_like(means)
         features = np.tile(means, (n_features, 1))
         put_known(self.known_features, features)
@@ -138,8 +150,22 @@ class PoissonCounts(PoissonEntryLaw):
 
     def linearised(self, data: Data) -> tuple[LinearGaussian, Data]:
         """Return a Gaussian model that looks for the same rows: columns of equal variance."""
+        data = self.alike(data)
         spread = np.sqrt(np.maximum(_column_means(data), 1e-3))
         return LinearGaussian(background=self.background), Data(data.values / spread, data.observed)
+
+    def alike(self, data: Data) -> Data:
+        """Return counts over exposures, about."""
+        if self.exposure == "one":
+            return data
+        return Data(data.values / self._about(data)[:, None], data.observed)
+
+    def _about(self, data: Data) -> FloatArray:
+        return exposures.about(data, learn=self.learns_exposure)
+
+    def working(self, data: Data, parameters: PoissonParameters) -> tuple[Data, FloatArray]:
+        """Return counts over exposures, about, and variances of columns."""
+        return super().working(self.alike(data), parameters)
 
     # Simulation
 
@@ -152,11 +178,17 @@ class PoissonCounts(PoissonEntryLaw):
         return PoissonParameters(features, background if self.background else np.zeros(dims), mean)
 
     def draw_data(
-        self, rng: np.random.Generator, rows: Rows, parameters: PoissonParameters
+        self,
+        rng: np.random.Generator,
+        rows: Rows,
+        parameters: PoissonParameters,
+        own: FloatArray | None = None,
     ) -> FloatArray:
-        """Draw X."""
+        """Draw X given exposures `own`; these are drawn from their prior if they are learned."""
         rates = rows @ parameters.features + parameters.background
-        return rng.poisson(rates).astype(np.float64)
+        if own is None and self.learns_exposure:
+            own = rng.gamma(exposures.SHAPE, 1.0 / exposures.SHAPE, len(rows))
+        return rng.poisson(rates if own is None else own[:, None] * rates).astype(np.float64)
 
     def _gamma(
         self,
@@ -174,15 +206,19 @@ class PoissonCounts(PoissonEntryLaw):
         self, seed: np.uint64, number: int, parameters: PoissonParameters, prior: RowPrior
     ) -> Work[PoissonSums]:
         """Return what a sweep does to a block of rows."""
-        return poisson_work(seed, number, parameters.features, parameters.background, prior)
+        return poisson_work(
+            seed, number, parameters.features, parameters.background, prior,
+            learn=self.learns_exposure,
+        )  # fmt: skip
 
     def sums(
         self, rng: np.random.Generator, data: Data, rows: Rows, parameters: PoissonParameters
     ) -> SplitCounts:
         """Draw how counts split."""
         split = split_poisson(
-            kernel_seed(rng), 0, *data, rows, parameters.features, parameters.background
-        )
+            kernel_seed(rng), data, rows, parameters.features, parameters.background,
+            learn=self.learns_exposure,
+        )  # fmt: skip
         return SplitCounts(split, in_use(rows))
 
     def swept_sums(self, swept: PoissonSums, used: BoolArray, ask: Ask) -> SplitCounts:

@@ -1,9 +1,9 @@
-"""Rows given the features, a sweep over all of them: Gaussian and Poisson data.
+"""Rows given the features, a sweep over all of them: Gaussian data, and what others share.
 
 Given features and weights rows are independent, so they are updated in blocks of a fixed number of
-rows: `gaussian_work` and `poisson_work` return what is done to a block. Random numbers belong to a
-row's number and sums over rows are added up as `ribp.blocks` says: the result is the same, bit for
-bit, wherever the rows are.
+rows: `gaussian_work` returns what is done to a block, `ribp.likelihoods.poisson_sweeps` has the
+same for counts. Random numbers belong to a row's number and sums over rows are added up as
+`ribp.blocks` says: the result is the same, bit for bit, wherever the rows are.
 
 Row n has the prior exp(tables[law_of_row[n], |z|] + theta.z), tables[., k] = log f(k) - log e_k. A
 sweep flips every feature in order (left out for laws without two neighbouring counts), moves every
@@ -19,12 +19,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ribp.blocks import sum_blocks
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import sweep_gaussian as gaussian
-from ribp.kernels import sweep_poisson as poisson
 from ribp.kernels.missing import add_missing_pairs
 from ribp.kernels.ones import has_gap
+from ribp.likelihoods.data import Data
 from ribp.symmetric import log_esp
 from ribp.threads import own_memory
 
@@ -32,9 +31,9 @@ Rows = NDArray[np.int8]
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
-Work = Callable[[int, FloatArray, Mask, IntArray, Rows], T]
-"""What is done to a block: given the number of its first row, its data, what of them is observed,
-the law of each row, and its rows, it changes these and returns their sums."""
+Work = Callable[[int, Data, IntArray, Rows], T]
+"""What is done to a block: given the number of its first row, its data, the law of each row, and
+its rows, it changes these and returns their sums."""
 
 
 class RowPrior(NamedTuple):
@@ -61,19 +60,6 @@ class GaussianSums(NamedTuple):
     """Z'X, shape (features, dims), if missing entries are zero."""
     squares: FloatArray
     """Sum of x^2 for each column."""
-    number: FloatArray
-    """How many rows show each column."""
-
-
-class PoissonSums(NamedTuple):
-    """What the features need to know of counts and rows."""
-
-    splits: FloatArray
-    """Counts that belong to each feature, shape (features, dims)."""
-    rest: FloatArray
-    """Counts that belong to the offset, shape (dims,)."""
-    exposure: FloatArray
-    """Rows that have the feature and are observed there, shape (features, dims)."""
     number: FloatArray
     """How many rows show each column."""
 
@@ -108,15 +94,14 @@ def gaussian_work(
     laws = Laws.of(prior, flips, relocations)
     linear = Linear.of(features, noise_scale**2, laws)
 
-    def work(
-        first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Rows
-    ) -> GaussianSums:
-        products = linear.products(data, observed, offset)
+    def work(first: int, data: Data, law_of_row: IntArray, rows: Rows) -> GaussianSums:
+        values, observed, _ = data
+        products = linear.products(values, observed, offset)
         gaussian.sweep(
             seed, number, first, products, observed, rows, linear.loadings, linear.gram,
             linear.diagonal, *laws[:3], law_of_row, laws.moves, linear.guide, *laws.moments,
         )  # fmt: skip
-        return gaussian_sums(data, observed, rows, background)
+        return gaussian_sums(values, observed, rows, background)
 
     return work
 
@@ -136,87 +121,6 @@ def gaussian_sums(
         shown = observed.sum(axis=0, dtype=np.float64)
     squares = np.einsum("nd,nd->d", data, data)
     return GaussianSums(pairs, gaps, products, squares, shown)
-
-
-def poisson_work(
-    seed: np.uint64,
-    number: int,
-    features: FloatArray,
-    offset: FloatArray,
-    prior: RowPrior,
-    *,
-    flips: bool = True,
-    relocations: bool = True,
-) -> Work[PoissonSums]:
-    """Return what a sweep does to a block of rows, x_nd ~ Poisson(offset_d + sum_i z_ni A_id).
-
-    Arguments as in `gaussian_work`; A > 0, offset >= 0, and X holds whole numbers as floats. Whole
-    rows are proposed as if the data were Gaussian with the variance of an average row.
-    """
-    laws = Laws.of(prior, flips, relocations)
-    mean_rate = offset + laws.moments[0] * features.sum(axis=0)
-    linear = Linear.of(features, np.maximum(mean_rate, 1e-100), laws)
-    loadings = np.ascontiguousarray(features.T)
-    totals = features.sum(axis=1)
-    nothing = np.empty((0, 0))
-
-    def work(
-        first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Rows
-    ) -> PoissonSums:
-        some = prior.whole.any()
-        products = linear.products(data, observed, offset) if some else nothing
-        poisson.sweep(
-            seed, number, first, products, data, observed, rows, loadings, totals, offset,
-            np.empty(0), *laws[:3], law_of_row, laws.moves, linear.loadings, linear.diagonal,
-            linear.guide, *laws.moments,
-        )  # fmt: skip
-        return split_block(seed, number, first, data, observed, rows, loadings, offset)
-
-    return work
-
-
-def split_block(
-    seed: np.uint64,
-    number: int,
-    first: int,
-    data: FloatArray,
-    observed: Mask,
-    rows: Rows,
-    loadings: FloatArray,
-    offset: FloatArray,
-) -> PoissonSums:
-    """Return how the counts of a block split."""
-    sums = _no_counts(*loadings.shape)
-    alike = np.empty(0)  # no exposures
-    poisson.split(seed, number, first, data, observed, rows, loadings, offset, alike, *sums[:3])
-    shown = observed.sum(axis=0, dtype=np.float64) if observed.size else sums.number + len(rows)
-    return sums._replace(number=shown)
-
-
-def _no_counts(dims: int, features: int) -> PoissonSums:
-    shapes = ((features, dims), (dims,), (features, dims), (dims,))
-    return PoissonSums(*(np.zeros(shape) for shape in shapes))
-
-
-def split_poisson(
-    seed: np.uint64,
-    number: int,
-    data: FloatArray,
-    observed: Mask,
-    rows: Rows,
-    features: FloatArray,
-    offset: FloatArray,
-    *,
-    n_threads: int = 1,
-) -> PoissonSums:
-    """Return how counts split over the features of given rows, and over the offset."""
-    loadings = np.ascontiguousarray(features.T)
-
-    def work(at: slice) -> PoissonSums:
-        seen = observed[at] if observed.size else observed
-        return split_block(seed, number, at.start, data[at], seen, rows[at], loadings, offset)
-
-    return sum_blocks(work, len(rows), n_threads, _no_counts(data.shape[1], len(features)))
 
 
 def needs_whole_rows(tables: FloatArray) -> Mask:

@@ -15,6 +15,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.kernels import sweep_positive, sweep_strengths
 from ribp.kernels.enumerate_strengths import score_rows
 from ribp.likelihoods import any_rows
+from ribp.likelihoods.data import Data
 from ribp.likelihoods.row_sweeps import (
     Laws,
     Linear,
@@ -80,17 +81,16 @@ def strength_work(
     usual, precision = laws.moments
     sweep = sweep_positive.sweep if positive else sweep_strengths.sweep
 
-    def work(
-        first: int, data: FloatArray, observed: Mask, law_of_row: IntArray, rows: Rows
-    ) -> StrengthSums:
-        products = linear.products(data, observed, parameters.background)
+    def work(first: int, data: Data, law_of_row: IntArray, rows: Rows) -> StrengthSums:
+        values, observed, _ = data
+        products = linear.products(values, observed, parameters.background)
         rows *= parameters.factors
         sweep(
             seed, number, first, products, observed, rows, linear.loadings, linear.gram,
             linear.diagonal, *laws[:3], law_of_row, laws.moves, linear.guide,
             usual * mean_strength, precision, mean_strength, float(parameters.strength_scale),
         )  # fmt: skip
-        return StrengthSums(*gaussian_sums(data, observed, rows, background), strength_sums(rows))
+        return StrengthSums(*gaussian_sums(values, observed, rows, background), strength_sums(rows))
 
     return work
 

@@ -58,7 +58,7 @@ def filled(
         return np.asarray(data.values / noise)
     scaled = np.empty_like(data.values)
     normals = rng.standard_normal(scaled.size - np.count_nonzero(data.observed))
-    fill_missing(*data, rows, features, background, noise, normals, scaled)
+    fill_missing(*data[:2], rows, features, background, noise, normals, scaled)
     return scaled
 
 

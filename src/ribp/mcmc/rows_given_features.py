@@ -2,7 +2,8 @@
 
 Given features and weights rows are independent. `Sweep` updates every row by the moves of its
 likelihood (`Likelihood.row_work`) and adds up what features and weights need to know of rows;
-`Asking` adds up what a question makes of them, for all that no such sums can tell.
+`Asking` adds up what a question makes of them, for all that no such sums can tell;
+`DrawnExposures` draws what is recorded of exposures that are learned.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ribp.blocks import BLOCK, Nodes, Tree, blocks, in_order
 from ribp.checks import IntArray
+from ribp.likelihoods import exposures
 from ribp.likelihoods.data import Data, Rows
 from ribp.likelihoods.first_rows import first_rows
 from ribp.likelihoods.likelihood import Likelihood, Question
@@ -23,6 +25,8 @@ from ribp.model import Tally
 from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import LocalRows, in_memory
 from ribp.rows.store import ChainRows, Layout, Order, RowGroup, Work
+
+_RECORDED = 2**30  # keys of exposures of recorded draws, apart from those of sweeps
 
 
 def layout(n_features: int, entries: str = "binary") -> Layout:
@@ -91,7 +95,7 @@ class Sweep(Order):
             else:
                 rows = read_rows(group.table(), prior.log_odds.size)
             at = blocks(0, len(rows))
-            pieces = [(group.first + b.start, *data.rows(b), law_of_row[b], rows[b]) for b in at]
+            pieces = [(group.first + b.start, data.rows(b), law_of_row[b], rows[b]) for b in at]
             for move in moves:
                 tree = Tree()
                 for number, sums in enumerate(
@@ -129,6 +133,38 @@ class Asking(Order):
 
             def block(at: slice) -> Any:
                 return self.question(data.rows(at), rows[at])
+
+            return Tree.of_blocks(group.first, group.first + len(rows), block, n_threads).nodes
+
+        return work
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnExposures(Order):
+    """The order to draw the exposures of rows: its sum is a list of those of blocks, in order."""
+
+    seed: np.uint64
+    number: int
+    """With the seed and the row the key of its random numbers, apart from those of sweeps."""
+    parameters: Any
+
+    @property
+    def changes(self) -> bool:
+        """It changes nothing."""
+        return False
+
+    def prepared(self) -> Work:
+        """Return what is done to a group of rows."""
+        features, offset = self.parameters.features, self.parameters.background
+        loadings, number = np.ascontiguousarray(features.T), self.number + _RECORDED
+
+        def work(group: RowGroup, n_threads: int) -> Nodes:
+            data, rows = group.data(), read_rows(group.table(), len(features))
+
+            def block(at: slice) -> Any:
+                first = group.first + at.start
+                here = data.rows(at), rows[at], loadings, offset
+                return [exposures.drawn(self.seed, number, first, *here)]
 
             return Tree.of_blocks(group.first, group.first + len(rows), block, n_threads).nodes
 

@@ -18,7 +18,7 @@ from ribp.counts import RowCounts
 from ribp.counts.tables import mean_log_probs
 from ribp.entries import EntryLaw
 from ribp.likelihoods import Likelihood
-from ribp.likelihoods.data import BoolArray, Rows
+from ribp.likelihoods.data import ALL_ALIKE, BoolArray, Rows
 from ribp.posterior.align import Alignment
 from ribp.posterior.stored_draws import array, stored_draws
 from ribp.recording import pack_rows, pack_sizes, unpack_rows, unpack_sizes
@@ -43,6 +43,8 @@ class Draws(NamedTuple):
     """The number of each draw in its chain."""
     sizes: NDArray[Any] | None = None
     """Of entries, packed, shape (draws, rows, most ones); None if they are binary."""
+    exposures: NDArray[Any] | None = None
+    """Of rows, shape (draws, rows); None if they have none."""
 
     def unpacked(self, at: int) -> Rows:
         """Return the rows of one draw, shape (rows, features)."""
@@ -52,6 +54,36 @@ class Draws(NamedTuple):
         """Return the same with the sizes of entries, if they have any."""
         rows = self.unpacked(at)
         return rows if self.sizes is None else unpack_sizes(rows, self.sizes[at])
+
+    def means(self, at: int, likelihood: Likelihood[Any], parameters: Any = None) -> FloatArray:
+        """Return M of one draw, what features make of all entries, times exposures.
+
+        Likelihood and parameters may be those of some columns.
+        """
+        given = self.parameters[at] if parameters is None else parameters
+        return self.exposed(at, likelihood.means(self.entries(at), given))
+
+    def exposed(self, at: int, means: FloatArray) -> FloatArray:
+        """Return means of all rows at the exposures that they have in one draw."""
+        return means if self.exposures is None else means * self.exposures[at][:, None]
+
+    def own_exposures(self, at: int) -> FloatArray | None:
+        """Return the exposures of one draw, if rows have any."""
+        return None if self.exposures is None else np.array(self.exposures[at], dtype=np.float64)
+
+    @property
+    def mean_exposures(self) -> FloatArray:
+        """Means over draws, shape (rows,); (0,) if rows have none."""
+        return ALL_ALIKE if self.exposures is None else np.mean(self.exposures, 0, np.float64)
+
+    def on_rows(self, at: IntArray) -> Draws:
+        """Return the draws of some of the rows."""
+        own = {
+            name: values[:, at]
+            for name in ("rows", "sizes", "exposures")
+            if (values := getattr(self, name)) is not None
+        }
+        return self._replace(**own)
 
     def row_probs(self) -> FloatArray:
         """Return the share of draws in which each row has each feature, (rows, features)."""
@@ -166,7 +198,18 @@ def aligned_draws(
         chain,
         draw,
         sizes,
+        _exposures(tree, chain, at_draw, at),
     )
+
+
+def _exposures(
+    tree: xr.DataTree, chain: IntArray, at_draw: IntArray, rows: IntArray
+) -> NDArray[Any] | None:
+    """Return exposures of rows in each draw, given or learned; None if they have none."""
+    given, learned = array(tree, "laws", "exposure"), array(tree, "features", "exposure")
+    if given.size:
+        return np.broadcast_to(given[rows], (chain.size, rows.size))
+    return learned[chain[:, None], at_draw[:, None], rows] if learned.size else None
 
 
 def _spaced(shape: tuple[int, ...], most: int | None) -> tuple[IntArray, IntArray]:

@@ -116,7 +116,7 @@ def judge(
     some = _spaced(rows.size, _GAIN_ROWS)
     law_of_row = np.zeros(n_rows, np.int64) if counts is None else counts.law_of_row
     worth = gain(
-        rng, draws._replace(rows=draws.rows[:, some]), likelihood, data.rows(some),
+        rng, draws.on_rows(some), likelihood, data.rows(some),
         law_of_row[rows[some]],
     )  # fmt: skip
     clear = worth.entries > 0 and all(map(math.isfinite, worth))

@@ -100,12 +100,29 @@ def posterior_predictive(
     at = np.arange(checks.integer("n_draws", n_draws)) * len(draws.rows) // max(n_draws, 1)
     data = np.empty((at.size, draws.rows.shape[1], likelihood.n_dims(draws.parameters[0])))
     for into, s in zip(data, at.tolist(), strict=True):
-        into[:] = likelihood.draw_data(rng, draws.entries(s), draws.parameters[s])
+        own = draws.own_exposures(s)
+        into[:] = _drawn(rng, likelihood, draws.entries(s), draws.parameters[s], own)
     return data
 
 
+def _drawn(
+    rng: np.random.Generator,
+    likelihood: Any,
+    rows: Rows,
+    parameters: Any,
+    own: FloatArray | None,
+) -> FloatArray:
+    """Draw data of rows, which may have exposures of their own."""
+    exposures = () if own is None else (own,)
+    return np.asarray(likelihood.draw_data(rng, rows, parameters, *exposures))
+
+
 def new_rows(
-    rng: np.random.Generator, draws: Draws, likelihood: Likelihood[Any], law_of_row: ArrayLike
+    rng: np.random.Generator,
+    draws: Draws,
+    likelihood: Likelihood[Any],
+    law_of_row: ArrayLike,
+    exposures: FloatArray | None = None,
 ) -> tuple[Rows, FloatArray]:
     """Return new rows, and their data.
 
@@ -120,6 +137,8 @@ def new_rows(
     law_of_row
         The count law of each new row, as its position among the laws of the result; for a
         buffet, which has none, only their number matters.
+    exposures
+        Of each new row, where the fit was given exposures.
     """
     laws = checks.integers("law_of_row", law_of_row)
     n_laws, features = draws.count_log_probs.shape[1], draws.log_odds.shape[1]
@@ -134,7 +153,8 @@ def new_rows(
         at = np.flatnonzero(source == s)
         rows[at] = _fresh(rng, draws, s, laws[at], likelihood.entry_law)
         sized = likelihood.draw_sizes(rng, rows[at], draws.parameters[s])
-        data[at] = likelihood.draw_data(rng, sized, draws.parameters[s])
+        own = None if exposures is None else exposures[at]
+        data[at] = _drawn(rng, likelihood, sized, draws.parameters[s], own)
     return rows, data
 
 
@@ -160,8 +180,7 @@ def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[Float
     are what they are, with a standard deviation of zero.
     """
     pairs = (
-        (likelihood.means(draws.entries(at), parameters), parameters)
-        for at, parameters in enumerate(draws.parameters)
+        (draws.means(at, likelihood), parameters) for at, parameters in enumerate(draws.parameters)
     )
     centre, spread = likelihood.summarised(pairs, data.shape)
     missing = ~data.observed if data.observed.size else np.zeros(data.values.shape, bool)
@@ -170,9 +189,9 @@ def impute(draws: Draws, likelihood: Likelihood[Any], data: Data) -> tuple[Float
 
 def fitted(draws: Draws, likelihood: Likelihood[Any], rows: IntArray) -> FloatArray:
     """Return mean_s M_s of some rows, what their features make, shape (rows, dims)."""
-    total = np.zeros((rows.size, likelihood.n_dims(draws.parameters[0])))
+    some, total = draws.on_rows(rows), np.zeros((rows.size, likelihood.n_dims(draws.parameters[0])))
     for at, parameters in enumerate(draws.parameters):
-        means = likelihood.means(draws.entries(at)[rows], parameters)
+        means = some.means(at, likelihood)
         total += likelihood.expectations(means, parameters)
     return total / len(draws.parameters)
 
@@ -197,7 +216,7 @@ def held_out_entries(
     """
     total = np.full(np.count_nonzero(mask), -np.inf)
     for at, parameters in enumerate(draws.parameters):
-        means = likelihood.means(draws.entries(at), parameters)
+        means = draws.means(at, likelihood)
         density = likelihood.log_density(np.where(mask, values, 0.0), means, parameters)
         np.logaddexp(total, density[mask], out=total)
     return np.asarray(total - math.log(len(draws.rows)))

@@ -46,5 +46,5 @@ def residuals(
 ) -> FloatArray:
     """Return e of draw s, shape (rows, columns); zero where missing."""
     law, parameters = likelihood.on_columns(draws.parameters[s], at.columns)
-    means = law.means(draws.entries(s), parameters)
+    means = draws.means(s, law, parameters)
     return np.where(at.observed, law.residuals(rng, at.values, means, parameters), 0.0)

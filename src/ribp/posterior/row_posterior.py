@@ -9,6 +9,7 @@ Given features, background, noise, log-odds theta and the count law of a row, it
 - Other laws: annealed importance sampling (`ribp.kernels.anneal_rows`). p(x) is unbiased, and the
   standard error of its logarithm comes with it.
 
+Poisson data with strengths are always annealed: p(x | z) is an integral over the strengths.
 Likelihoods without such kernels of their own have those of `ribp.likelihoods.any_rows`.
 
 Random numbers of a row are keyed by the seed and by what was observed of it, not by its place: an
@@ -89,9 +90,12 @@ def row_posterior(
     for law in np.unique(law_of_row):
         at = np.flatnonzero(law_of_row == law)
         table = np.ascontiguousarray(prior.tables[law])
-        arguments = rows.values[at], rows.observed[at], *rows.features, prior.log_odds, table
+        own = (one[at] for one in rows.own)
+        arguments = (
+            rows.values[at], rows.observed[at], *own, *rows.features, prior.log_odds, table
+        )  # fmt: skip
         part = _empty(at.size, size, entries.counts)
-        if entries.possible_rows(table, size) <= max_enumerated:
+        if rows.enumerate and entries.possible_rows(table, size) <= max_enumerated:
             more = (part.standard_error, part.sizes) if rows.sized else ()
             rows.enumerate(seeds[at], *arguments, part.log_density, part.probs, part.sample, *more)
         else:

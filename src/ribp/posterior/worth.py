@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 
 from ribp.checks import FloatArray, IntArray
-from ribp.likelihoods import Data, Likelihood
+from ribp.likelihoods import Data, Likelihood, exposures
 from ribp.likelihoods.data import BoolArray, Rows
 from ribp.posterior.draws import Draws
 from ribp.posterior.held_out import Score
 from ribp.posterior.new_rows import existing_features
 from ribp.posterior.residuals import CheckedColumns, checked_columns
+from ribp.rng import kernel_seed
 
 _SHARE = 0.1
 
@@ -63,17 +64,22 @@ def gain(
     at = checked_columns(data)
     chosen = _chosen(rng, at.observed)
     law, _ = likelihood.on_columns(draws.parameters[0], at.columns)
-    alone = law.left_out_log_density(at.values, at.observed)
+    alone = law.left_out_log_density(Data(at.values, at.observed, draws.mean_exposures))
     scored = chosen & np.isfinite(alone)
     left_out = np.zeros(data.values.shape, bool)
     left_out[:, at.columns] = chosen
     shown = (np.ones(data.values.shape, bool) if data.complete else data.observed) & ~left_out
-    rest = Data(np.where(shown, data.values, 0.0), shown)
+    rest = data._replace(values=np.where(shown, data.values, 0.0), observed=shown)
     above, below = (np.full(np.count_nonzero(scored), -np.inf) for _ in range(2))
     for s in range(len(draws.parameters)):
         fresh = redrawn_rows(rng, draws, s, likelihood, rest, law_of_row)
-        inside = _log_density(draws.entries(s), draws.parameters[s], likelihood, at)[scored]
-        outside = _log_density(fresh, draws.parameters[s], likelihood, at)[scored]
+        given, old = draws.parameters[s], draws.own_exposures(s)
+        new = old
+        if likelihood.exposure == "learn":
+            loadings = np.ascontiguousarray(given.features.T)
+            new = exposures.drawn(kernel_seed(rng), 0, 0, rest, fresh, loadings, given.background)
+        inside = _log_density(draws.entries(s), old, given, likelihood, at)[scored]
+        outside = _log_density(fresh, new, given, likelihood, at)[scored]
         above, below = np.logaddexp(above, outside - inside), np.logaddexp(below, -inside)
     return gain_of(above - below - alone[scored], np.nonzero(scored)[0])
 
@@ -86,11 +92,16 @@ def _chosen(rng: np.random.Generator, observed: BoolArray) -> BoolArray:
 
 
 def _log_density(
-    rows: Rows, parameters: Any, likelihood: Likelihood[Any], at: CheckedColumns
+    rows: Rows,
+    own: FloatArray | None,
+    parameters: Any,
+    likelihood: Likelihood[Any],
+    at: CheckedColumns,
 ) -> FloatArray:
-    """Return the log density of each entry."""
+    """Return the log density of each entry of rows, which may have exposures of their own."""
     law, of_columns = likelihood.on_columns(parameters, at.columns)
-    return law.log_density(at.values, law.means(rows, of_columns), of_columns)
+    means = law.means(rows, of_columns)
+    return law.log_density(at.values, means if own is None else means * own[:, None], of_columns)
 
 
 def redrawn_rows(

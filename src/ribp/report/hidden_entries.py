@@ -50,7 +50,7 @@ def hidden_scores(fit: Fit) -> tuple[Score, Score | None]:
     if fit.data is None:
         return fitted, None
     values, hidden = fit.hidden
-    by_column = fit.result.model.likelihood.column_log_density(fit.data, values)
+    by_column = fit.result.model.likelihood.column_log_density(fit.result.exposed(fit.data), values)
     return fitted, score(by_column[hidden])
 
 

@@ -87,9 +87,19 @@ def settings_table(fit: Fit) -> Html:
             f" {result.n_draws} stored in each",
         ),
     ]
+    if result.exposures is not None:
+        lines.insert(3, ("Exposures of rows", _exposures(result)))
     if fit.hidden is not None:
         lines.append(("Hidden from the fit", f"{int(fit.hidden[1].sum()):,} entries"))
     return section("asked", "What was asked", table(("", ""), lines, texts=(0, 1)))
+
+
+def _exposures(result: Any) -> str:
+    """Return what is known of exposures, and their range."""
+    learned = result.settings["likelihood"]["exposure"] == "learn"
+    how = "learned, here their means" if learned else "given"
+    low, middle, high = np.quantile(result.exposures, [0.0, 0.5, 1.0])
+    return f"{how}: {low:.3g} to {high:.3g}, half of them below {middle:.3g}"
 
 
 def _laws(laws: list[str], result: Any) -> str:

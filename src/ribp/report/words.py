@@ -85,8 +85,8 @@ _ADVICE = {
     "misfit-mean-by-count": f"{_BACKGROUND}; check the counts.",
     "misfit-spread-by-count": "Take logarithms or square roots if noise grows with size; check the"
     " counts.",
-    "misfit-strength-of-features": "The model knows no strengths: take logarithms, or divide rows"
-    " by their size. Read the features with care.",
+    "misfit-strength-of-features": "Let entries have strengths (--entries strengths --method"
+    " gibbs-rows), or divide rows by their size; rows of counts may have exposures (--exposure).",
     "misfit-features-left-out": "Allow larger counts (--counts), or learn them.",
 }
 

@@ -18,8 +18,8 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError, Notice
-from ribp.likelihoods import ColumnsOfKinds
-from ribp.likelihoods.data import BoolArray, Data, Rows
+from ribp.likelihoods import exposures
+from ribp.likelihoods.data import ALL_ALIKE, BoolArray, Data, Rows
 from ribp.likelihoods.moments import MANY
 from ribp.likelihoods.validation import as_data
 from ribp.posterior import predict
@@ -36,7 +36,7 @@ from ribp.posterior.new_rows import NewRows, RowWeigher, in_blocks, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
 from ribp.posterior.row_features import RowFeatures
-from ribp.posterior.stored_draws import stored_draws, stored_notices
+from ribp.posterior.stored_draws import array, stored_draws, stored_notices
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.posterior.worth import gain_of
 from ribp.results import exchange, feature_names, result_file, settings, tables
@@ -145,7 +145,7 @@ class Result:
         values, hidden
             True values, and which entries were hidden, shape (rows, dims).
         """
-        alone = self.model.likelihood.column_log_density(data, values)[hidden]
+        alone = self.model.likelihood.column_log_density(self.exposed(data), values)[hidden]
         gains = self.held_out_log_density(values, hidden) - alone
         gain = gain_of(gains, np.nonzero(hidden)[0])
         if self.judgement is None or not np.isfinite(gain).all():
@@ -321,7 +321,13 @@ class Result:
         return coactivation(self._tree, rows, self.modes[0].chains)
 
     def rows_given(
-        self, X: Any, counts: Counts = None, *, max_draws: int | None = 100, **options: Any
+        self,
+        X: Any,
+        counts: Counts = None,
+        exposure: ArrayLike | None = None,
+        *,
+        max_draws: int | None = 100,
+        **options: Any,
     ) -> NewRows:
         """Return density and features of rows, old or new, z summed out.
 
@@ -331,13 +337,15 @@ class Result:
             The rows, as `fit` takes them; entries may be missing.
         counts
             Their count laws; None for that of the fit, the average where rows had different ones.
+        exposure
+            A positive number for each row, if the fit was given exposures.
         max_draws
             Use so many draws, evenly spaced; None for all that are stored.
         **options
             As in `ribp.posterior.row_posterior.row_posterior`.
         """
         data, draws, likelihood = (
-            self._data(X),
+            self._exposed(self._data(X), exposure),
             self._draws_without_rows(max_draws),
             self.model.likelihood,
         )
@@ -351,6 +359,7 @@ class Result:
         self,
         X: Any,
         counts: Counts = None,
+        exposure: ArrayLike | None = None,
         *,
         features: ArrayLike | None = None,
         max_draws: int | None = 100,
@@ -360,7 +369,7 @@ class Result:
 
         Only some `features` may be allowed; other arguments as in `rows_given`.
         """
-        data = self._data(X)
+        data = self._exposed(self._data(X), exposure)
         work, law_of_row = self.row_features(
             counts, len(data.values), features=features, decode=True, max_draws=max_draws, **options
         )
@@ -390,28 +399,41 @@ class Result:
         return RowFeatures.of(weigher, at, tables, decode), law_of_row
 
     def mapped(
-        self, store: RowStore, counts: Counts = None, **options: Any
+        self,
+        store: RowStore,
+        counts: Counts = None,
+        exposure: ArrayLike | None = None,
+        **options: Any,
     ) -> Iterator[NDArray[Any]]:
         """Yield the features of the rows of a store, some rows at a time.
 
-        Arguments as in `row_features`.
+        Arguments as in `rows_given` and `row_features`.
         """
         n_rows, n_dims = store.shape
+        store.use_exposures(self._checked_exposure(exposure, n_rows))
         if n_dims != self.settings["n_dims"]:
             rule = f"must have the {self.settings['n_dims']} columns of the fit"
             raise InputError("X", rule, f"{n_dims} columns", "Pass the same columns.")
         law, look = self.model.likelihood, store.look()
         law.check(n_dims, look.not_a_count)
         law.check_range(look.low, look.high)
-        if isinstance(law, ColumnsOfKinds):
-            looked_columns(store, [column.kind for column in law.columns], self._columns)
+        if law.kinds is not None:
+            looked_columns(store, law.kinds, self._columns)
         work, law_of_row = self.row_features(counts, n_rows, **options)
         return store.mapped(work, law_of_row)
 
     def sample(
-        self, rng: np.random.Generator | int, n_rows: int, counts: Counts = None
+        self,
+        rng: np.random.Generator | int,
+        n_rows: int,
+        counts: Counts = None,
+        exposure: ArrayLike | None = None,
     ) -> tuple[Rows, FloatArray]:
-        """Return new rows and their data; count laws as in `rows_given`."""
+        """Return new rows and their data; count laws and exposures as in `rows_given`.
+
+        Exposures that were learned are drawn from their prior.
+        """
+        own = self._checked_exposure(exposure, n_rows)
         rng, draws = checks.generator("rng", rng), self.draws()
         each = 8 * self.settings["n_dims"] + draws.log_odds.shape[1] + 16
         checks.fits("n_rows", n_rows, each, memory())
@@ -419,11 +441,44 @@ class Result:
             self._counts, draws, counts, n_rows, self.model.likelihood.entry_law
         )
         draws = draws._replace(count_log_probs=tables)
-        return predict.new_rows(rng, draws, self.model.likelihood, law_of_row)
+        return predict.new_rows(
+            rng, draws, self.model.likelihood, law_of_row, own if own.size else None
+        )
 
     def count_probs(self) -> FloatArray:
         """Return the mean of each count law, shape (laws, counts)."""
         return np.asarray(np.exp(self.draws().count_log_probs).mean(axis=0))
+
+    @property
+    def exposures(self) -> FloatArray | None:
+        """Those of the fitted rows, as given or the means of what was learned; None without any."""
+        return self._exposures
+
+    @cached_property
+    def _exposures(self) -> FloatArray | None:
+        law = self.model.likelihood
+        if law.exposure == "given":
+            unit: float = law.exposure_unit  # type: ignore[attr-defined]
+            return np.asarray(unit * array(self._tree, "laws", "exposure"))
+        if law.exposure == "one":
+            return None
+        learned = array(self._tree, "features", "exposure")[list(self.alignment.chains)]
+        return np.asarray(learned.mean(axis=(0, 1), dtype=np.float64))
+
+    def exposed(self, data: Data) -> Data:
+        """Return the data of the fit with the exposures of their rows, if they have any."""
+        if self.exposures is None:
+            return data._replace(exposures=ALL_ALIKE)
+        unit = getattr(self.model.likelihood, "exposure_unit", 1.0)
+        return data._replace(exposures=self.exposures / unit)
+
+    def _exposed(self, data: Data, exposure: ArrayLike | None) -> Data:
+        """Return data of new rows with their exposures."""
+        return data._replace(exposures=self._checked_exposure(exposure, len(data.values)))
+
+    def _checked_exposure(self, exposure: ArrayLike | None, n_rows: int) -> FloatArray:
+        """Return exposures of new rows, which must be given if and only if the fit was."""
+        return exposures.of_new_rows(self.model.likelihood, exposure, n_rows)
 
     def _check_values(self, data: Data) -> None:
         """Raise an `InputError` if some entries cannot be."""
@@ -498,14 +553,20 @@ class Result:
     def _data(self, X: Any, *, fitted: bool = False) -> Data:
         """Return whatever `fit` takes as data: those of the fit, or others of as many columns."""
         if isinstance(X, Data):
-            return X
+            return self._with_exposures(X) if fitted else X
         data = as_data(X)
         n_rows, n_dims = (self.settings[name] for name in ("n_rows", "n_dims"))
         if data.shape[1] != n_dims or (fitted and data.shape[0] != n_rows):
             rule = f"must be the {n_rows} rows of {n_dims} columns of the fit"
             rule = rule if fitted else f"must have the {n_dims} columns of the fit"
             raise InputError("X", rule, f"shape {data.shape}", "Pass the data of the fit.")
-        return data
+        return self._with_exposures(data) if fitted else data
+
+    def _with_exposures(self, data: Data) -> Data:
+        """Return the data of the fit with the exposures that it was given."""
+        given = self.model.likelihood.exposure == "given"
+        own = array(self._tree, "laws", "exposure") if given else ALL_ALIKE
+        return data._replace(exposures=own)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

@@ -54,6 +54,7 @@ def _problems(tree: xr.DataTree) -> Iterator[str]:
     yield from _unexpected(tree, expected)
     yield from _wrong_sizes(tree, settings)
     yield from _wrong_labels(tree)
+    yield from _wrong_exposures(tree)
     counts = tree["laws"].dataset.get("law_of_row")
     model(settings, None if counts is None else counts.to_numpy())
 
@@ -103,6 +104,8 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
     if law.entries != "binary":
         kind = "u" if law.entry_law.counts else "f"
         features["sizes"] = _Variable(kind, (*_SAMPLES, "row", "size"))
+    if law.exposure == "learn":
+        features["exposure"] = _Variable("f", (*_SAMPLES, "row"))
     if law.background:
         features["background"] = _Variable("f", (*_SAMPLES, column))
     warmup = {
@@ -110,6 +113,8 @@ def _expected(settings: Mapping[str, Any]) -> dict[str, dict[str, _Variable]]:
         "active_features": _Variable("i", ("chain", "sweep")),
     }
     laws = {"law_of_row": _Variable("i", ("row",))} if settings["laws"] else {}
+    if law.exposure == "given":
+        laws["exposure"] = _Variable("f", ("row",))
     return {"posterior": posterior, "features": features, "warmup": warmup, "laws": laws}
 
 
@@ -131,10 +136,21 @@ def _unexpected(tree: xr.DataTree, expected: Mapping[str, Any]) -> Iterator[str]
         ("posterior", "count_log_probs"),
         ("features", "background"),
         ("features", "sizes"),
+        ("features", "exposure"),
+        ("laws", "exposure"),
         ("laws", "law_of_row"),
     ):
         if name in tree[group].data_vars and name not in expected[group]:
             yield f"{group}/{name} is there, although the settings have no such thing"
+
+
+def _wrong_exposures(tree: xr.DataTree) -> Iterator[str]:
+    """Yield exposures that are not positive numbers."""
+    for group in ("laws", "features"):
+        if "exposure" in tree[group].data_vars:
+            values = tree[group]["exposure"].to_numpy()
+            if not (np.isfinite(values).all() and (values > 0).all()):
+                yield f"{group}/exposure holds something else than positive numbers"
 
 
 def _wrong_sizes(tree: xr.DataTree, settings: Mapping[str, Any]) -> Iterator[str]:

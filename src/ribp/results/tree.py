@@ -1,8 +1,8 @@
 """From what chains recorded to one labelled tree.
 
 Groups: `posterior` (every draw, nothing that depends on how features are named), `features` (the
-stored draws: components, log-odds, bits of the rows, sizes of entries that have one), `warmup`, and
-`laws` (which row has which).
+stored draws: components, log-odds, bits of the rows, sizes of entries that have one, exposures that
+are learned), `warmup`, and `laws` (which row has which, and exposures that are given).
 Chains have equally many draws, those of the shortest; draws have equally many features, those of
 the largest: features that do not exist have NaN components and log-odds, and no row has them.
 """
@@ -20,7 +20,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from ribp.checks import IntArray
+from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError, Notice
 from ribp.recording import ChainDraws, unpack_rows
 from ribp.results.schema import KIND, SCHEMA_VERSION
@@ -40,6 +40,7 @@ _AXES = {
     "log_odds": ("feature",),
     "rows": ("row", "byte"),
     "sizes": ("row", "size"),
+    "exposure": ("row",),
     "noise_scale": ("dim",),
     "own": ("own_number",),
     "count_histogram": ("count",),
@@ -55,6 +56,7 @@ def build(
     settings: Mapping[str, Any],
     *,
     law_of_row: IntArray | None = None,
+    exposures: FloatArray | None = None,
     interrupted: bool = False,
     warnings: Sequence[Notice] = (),
     dim_names: Names | None = None,
@@ -70,6 +72,8 @@ def build(
         Of the fit, as JSON can hold them.
     law_of_row
         Shape (rows,): which of `settings["laws"]` each row has; None for a buffet without laws.
+    exposures
+        Shape (rows,): those that were given; None without any.
     interrupted
         Whether the fit ended before its time.
     warnings
@@ -96,7 +100,11 @@ def build(
             used, n_draws, bool(settings["likelihood"]["background"]), "latent" in labels
         ),
         "/warmup": _warmup(used),
-        "/laws": {} if law_of_row is None else {"law_of_row": (("row",), np.array(law_of_row))},
+        "/laws": {
+            name: (("row",), np.array(values))
+            for name, values in (("law_of_row", law_of_row), ("exposure", exposures))
+            if values is not None
+        },
     }
     heard = [*warnings, *_about_chains(chains, n_draws)]
     datasets = {name: _labelled(group, labels) for name, group in groups.items()}

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ribp.blocks import GROUP, Nodes, Tree, in_order, sum_nodes
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.likelihoods.data import Data
+from ribp.likelihoods.data import ALL_ALIKE, Data
 from ribp.rows.cluster import PATIENCE, connect, distributed, n_workers, ready, versions
 from ribp.rows.local import combined_look, concatenated, spans
 from ribp.rows.row_tables import MemoryTable, Parts
@@ -55,13 +55,19 @@ def is_dask(X: Any) -> bool:
 # What workers do
 
 
-def _shard(data: Any, span: Span, complete: bool = False, likelihood: Any = None) -> Shard:
+def _shard(
+    data: Any,
+    span: Span,
+    complete: bool = False,
+    likelihood: Any = None,
+    exposures: FloatArray = ALL_ALIKE,
+) -> Shard:
     """Return a shard of a source, or of an array that holds just its rows."""
     standard = user_units if likelihood is None else likelihood.standard
     n_threads = distributed().get_worker().state.nthreads
     if isinstance(data, np.ndarray):
-        return Shard(ArraySource(data), *span, complete, span[0], standard, n_threads)
-    return Shard(data, *span, complete, 0, standard, n_threads)
+        return Shard(ArraySource(data), *span, complete, span[0], standard, n_threads, exposures)
+    return Shard(data, *span, complete, 0, standard, n_threads, exposures)
 
 
 def _missing(module: str) -> str | None:
@@ -82,14 +88,22 @@ def _squares(data: Any, span: Span, complete: bool, means: FloatArray) -> Nodes:
     return _shard(data, span, complete).squares(means)
 
 
-def _take(data: Any, span: Span, complete: bool, likelihood: Any, at: IntArray) -> Data:
-    return _shard(data, span, complete, likelihood).take(at)
+def _take(
+    data: Any, span: Span, complete: bool, likelihood: Any, exposures: FloatArray, at: IntArray
+) -> Data:
+    return _shard(data, span, complete, likelihood, exposures).take(at)
 
 
 def _map(
-    data: Any, span: Span, complete: bool, rows: Span, work: RowMap, law_of_row: IntArray
+    data: Any,
+    span: Span,
+    complete: bool,
+    exposures: FloatArray,
+    rows: Span,
+    work: RowMap,
+    law_of_row: IntArray,
 ) -> NDArray[Any]:
-    shard, (start, stop) = _shard(data, span, complete), rows
+    shard, (start, stop) = _shard(data, span, complete, None, exposures), rows
     parts = [slice(at, min(at + GROUP, stop)) for at in range(start, stop, GROUP)]
     return np.concatenate(
         [
@@ -105,12 +119,13 @@ def _do(
     span: Span,
     complete: bool,
     likelihood: Any,
+    exposures: FloatArray,
     law_of_row: IntArray,
     before: tuple[RowStates, Nodes],
     order: Order,
 ) -> tuple[RowStates, Nodes]:
     ready(expected)
-    shard = _shard(data, span, complete, likelihood)
+    shard = _shard(data, span, complete, likelihood, exposures)
     after = before[0].following(order.changes)
     groups = shard.groups(law_of_row, before[0], after)
     across, within = shared_out(shard.n_threads, len(groups))
@@ -196,6 +211,8 @@ class DaskStore:
         self._likelihood: Any = None
         self._look: FirstLook | None = None
         self._asked: list[Any] = []
+        self.exposures = ALL_ALIKE
+        self._exposures: list[Any] = [ALL_ALIKE] * len(self.spans)
 
     is_memory = False
 
@@ -233,7 +250,7 @@ class DaskStore:
 
     def close(self) -> None:
         """Let go of the data, and of a cluster that is ours."""
-        self._data, self._asked = [], []
+        self._data, self._asked, self._exposures = [], [], []
         if self._own:
             cluster = self.client.cluster
             self.client.close()
@@ -266,6 +283,12 @@ class DaskStore:
                 )
         self._likelihood = self.everywhere(likelihood)
 
+    def use_exposures(self, exposures: FloatArray) -> None:
+        """Give data with the exposures of their rows from now on."""
+        self.exposures = exposures
+        with _large_graphs():
+            self._exposures = [self.everywhere(exposures[start:stop]) for start, stop in self.spans]
+
     def share(self, n_jobs: int, n_chains: int) -> int:
         """Return how many chains may run at once: one, with all workers."""
         return 1
@@ -286,7 +309,7 @@ class DaskStore:
             for turn in zip_longest(*(_parts(span) for span in self.spans)):
                 for at, part in enumerate(turn):
                     if part is not None:
-                        given = self._data[at], self.spans[at], self._complete
+                        given = self._data[at], self.spans[at], self._complete, self._exposures[at]
                         tasks[part] = self.submit(
                             _map, *given, part, sent, law_of_row[slice(*part)]
                         )
@@ -311,7 +334,10 @@ class DaskStore:
 
     def given(self, at: int) -> tuple[Any, ...]:
         """Return what work on shard `at` is given of the data."""
-        return self._versions, self._data[at], self.spans[at], self._complete, self._likelihood
+        return (
+            self._versions, self._data[at], self.spans[at], self._complete, self._likelihood,
+            self._exposures[at],
+        )  # fmt: skip
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Any:
         """Return the future of some work."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ribp.blocks import GROUP, Nodes, Tree, in_order, shares
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
-from ribp.likelihoods.data import Data
+from ribp.likelihoods.data import ALL_ALIKE, Data
 from ribp.likelihoods.likelihood import Likelihood
 from ribp.likelihoods.moments import MANY, Moments, Totals
 from ribp.rows.row_tables import FileTable, MemoryTable, Parts, Table
@@ -70,7 +70,8 @@ def concatenated(parts: Sequence[Data]) -> Data:
     observed = parts[0].observed
     if not parts[0].complete:
         observed = np.concatenate([part.observed for part in parts])
-    return Data(np.concatenate([part.values for part in parts]), observed)
+    own = np.concatenate([part.exposures for part in parts])
+    return Data(np.concatenate([part.values for part in parts]), observed, own)
 
 
 class LocalStore:
@@ -99,6 +100,7 @@ class LocalStore:
         self.source, self.scratch = source, scratch
         self._look: FirstLook | None = None
         self._all: Data | None = None
+        self.exposures = ALL_ALIKE
         ends = [*edges[1:], source.shape[0]]
         threads = n_cores() if n_threads is None else n_threads
         known = isinstance(source, MemorySource) and source.data.complete
@@ -106,6 +108,8 @@ class LocalStore:
             Shard(source, start, stop, known, n_threads=threads)
             for start, stop in zip(edges, ends, strict=True)
         ]
+        if isinstance(source, MemorySource):
+            self.use_exposures(source.data.exposures)
 
     def look(self) -> FirstLook:
         """Look at all data, once."""
@@ -117,6 +121,13 @@ class LocalStore:
         if self._look is None:
             self._look = combined_look(self.shape, [shard.look() for shard in self.shards], squares)
         return self._look
+
+    def use_exposures(self, exposures: FloatArray) -> None:
+        """Give data with the exposures of their rows from now on."""
+        self.exposures, self._all = exposures, None
+        self.shards = [
+            replace(shard, exposures=exposures[shard.start : shard.stop]) for shard in self.shards
+        ]
 
     def use_units(self, likelihood: Likelihood[Any]) -> None:
         """Give data in the standard units of a likelihood from now on.

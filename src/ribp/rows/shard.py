@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,10 +25,10 @@ from ribp.checks import (
     first_too_large,
 )
 from ribp.errors import InputError, StorageError
-from ribp.likelihoods.data import Data, complete
+from ribp.likelihoods.data import ALL_ALIKE, Data, complete
 from ribp.likelihoods.moments import squares, totals
 from ribp.rows.row_tables import MemoryTable, Table
-from ribp.rows.source import Source
+from ribp.rows.source import At, Source
 from ribp.rows.store import Layout, NotACount, Packed
 
 T = TypeVar("T")
@@ -111,6 +111,8 @@ class Shard:
         Brings data to standard units.
     n_threads
         The answers do not depend on it.
+    exposures
+        Of these rows, shape (stop - start,); (0,) if they have none.
     """
 
     source: Source
@@ -120,6 +122,7 @@ class Shard:
     at: int = 0
     standard: Callable[[Data], Data] = user_units
     n_threads: int = 1
+    exposures: FloatArray = field(default_factory=lambda: ALL_ALIKE)
 
     # A first look
 
@@ -128,7 +131,7 @@ class Shard:
         return ShardLook.together(self._of_groups(self._look))
 
     def _look(self, start: int, stop: int) -> ShardLook:
-        values, observed = self.source.read(slice(start - self.at, stop - self.at), False)
+        values, observed, _ = self.source.read(slice(start - self.at, stop - self.at), False)
         wrong = first_too_large(values)
         if wrong:
             place = f"{values[wrong]} in {cell_place(start + wrong[0], wrong[1])}"
@@ -160,7 +163,7 @@ class Shard:
     def take(self, at: IntArray) -> Data:
         """Return the data of those of these rows that are here, in standard units."""
         here = at[(at >= self.start) & (at < self.stop)]
-        return self.standard(self.source.read(here - self.at, self.complete))
+        return self._exposed(self.source.read(here - self.at, self.complete), here - self.start)
 
     # Work
 
@@ -169,9 +172,13 @@ class Shard:
 
         Those of the user, as long as no others are known.
         """
-        return self.standard(
-            self.source.read(slice(start - self.at, stop - self.at), self.complete)
-        )
+        data = self.source.read(slice(start - self.at, stop - self.at), self.complete)
+        return self._exposed(data, slice(start - self.start, stop - self.start))
+
+    def _exposed(self, data: Data, at: At) -> Data:
+        """Return data of the user in standard units, with the exposures of their rows."""
+        data = self.standard(data)
+        return data._replace(exposures=self.exposures[at]) if self.exposures.size else data
 
     def groups(self, law_of_row: IntArray, before: RowStates, after: RowStates) -> list[ShardGroup]:
         """Return the groups of this shard, for a piece of work between two states of its rows."""

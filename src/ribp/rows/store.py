@@ -168,6 +168,13 @@ class RowStore(Protocol):
     def use_units(self, likelihood: Likelihood[Any]) -> None:
         """Give data in the standard units of a likelihood from now on."""
 
+    @property
+    def exposures(self) -> FloatArray:
+        """Those of all rows, shape (rows,); (0,) if they have none."""
+
+    def use_exposures(self, exposures: FloatArray) -> None:
+        """Give data with the exposures of their rows from now on."""
+
     def share(self, n_jobs: int, n_chains: int) -> int:
         """Return how many chains may run at once; cores that they leave serve the rows of each."""
 

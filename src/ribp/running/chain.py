@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ribp.mcmc.rows_given_features import DrawnExposures
 from ribp.model import SweepInfo
 from ribp.recording import ChainDraws, pack_sizes, record, record_features
 from ribp.rng import kernel_seed
@@ -103,7 +104,8 @@ class Chain:
         self.draws.posterior.append(known | record(shown, histogram, scales, learned))
         if number % plan.thin == 0:
             packed = sampler.packed(self.state, self.rows)
-            self.draws.features.append(record_features(shown, number, packed, self._sizes(sampler)))
+            own = self._sizes(sampler), self._exposures(sampler, number)
+            self.draws.features.append(record_features(shown, number, packed, *own))
 
     def _sizes(self, sampler: Sampler) -> Any:
         """Return the sizes of entries, packed; None if they are binary."""
@@ -113,6 +115,13 @@ class Chain:
         signs = likelihood.signs(self.state.parameters)
         rows = np.concatenate([part * signs for part in self.rows.parts()])
         return pack_sizes(rows, sampler.model.sizes_type)
+
+    def _exposures(self, sampler: Sampler, number: int) -> Any:
+        """Draw the exposures of rows; None unless they are learned."""
+        if sampler.model.likelihood.exposure != "learn":
+            return None
+        order = DrawnExposures(self.seed, number, self.state.parameters)
+        return np.concatenate(self.rows.do(order))
 
 
 def new_chains(plan: Plan) -> list[Chain]:

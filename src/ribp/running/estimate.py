@@ -39,16 +39,17 @@ class Estimate(NamedTuple):
 
 
 def draw_bytes(n_rows: int, n_features: int, n_dims: int, n_bytes: int = 0) -> int:
-    """Return how large a stored draw is, `n_bytes` those of the sizes of a row's entries."""
+    """Return how large a stored draw is, `n_bytes` those of what else a row has."""
     return n_rows * (-(-n_features // 8) + n_bytes) + 8 * (n_features + 1) * (n_dims + 1)
 
 
 def _size_bytes(model: Any, n_features: int) -> int:
-    """Return about how many bytes the sizes of a row take; 0 if entries are binary."""
+    """Return about how many bytes sizes and learned exposure of a row take; 0 without them."""
+    own = 4 if model.likelihood.exposure == "learn" else 0
     if model.likelihood.entries == "binary":
-        return 0
+        return own
     most = [n_features if law.largest is None else law.largest for law in model.counts.laws]
-    return int(model.sizes_type.itemsize) * min(max(most), n_features)
+    return own + int(model.sizes_type.itemsize) * min(max(most), n_features)
 
 
 def _n_components(model: Any, n_dims: int) -> int:

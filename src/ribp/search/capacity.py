@@ -91,6 +91,11 @@ def check_counts(counts: RowCounts, n_dims: int, row_names: Sequence[str] | None
         )
 
 
+def room(used: int) -> int:
+    """Return the least number of features with which this many leave no need of more."""
+    return math.ceil(used / (1.0 - _UNUSED_SHARE))
+
+
 def needs_room(rows: Rows) -> bool:
     """Return whether too few features are unused."""
     return bool((~rows.any(axis=0)).sum() < _UNUSED_SHARE * rows.shape[1])

@@ -17,7 +17,8 @@ are.
 Chains begin at different starts, the best ones first. Searches happen in a linear-Gaussian table.
 Where the model is another one (counts, known features) its own log joint, after a few sweeps, says
 which starts are good, and whether repairs have made them better. An unrestricted buffet is searched
-as if its count law were learned. Where entries count nothing is repaired
+as if its count law were learned. Where entries have a strength features that rows can do without
+go (`ribp.search.strength_starts`); where they count nothing is repaired
 (`ribp.search.annealed_counts`).
 """
 
@@ -38,7 +39,7 @@ from ribp.counts import as_row_counts
 from ribp.counts.finite import free_law
 from ribp.likelihoods.data import Data, Rows, in_use
 from ribp.model import Model, State
-from ribp.search import annealed_counts, capacity
+from ribp.search import annealed_counts, capacity, strength_starts
 from ribp.search.background import BackgroundChoice, asked_for, compared, obvious, with_background
 from ribp.search.given_rows import drawn_given, settled
 from ribp.search.repairs import Repairs, Scored, tolerance
@@ -246,8 +247,7 @@ def _more(
 def _another(search: Search, leader: _Found, number: int, done: _Counter) -> _Found:
     """Return a further start; it ends sooner if it reaches the score of the leader."""
     data, on = leader.model.likelihood.standard(search.data), leader.model.likelihood.background
-    enough = leader.linear_score
-    found = repaired(_rng(search, on, number), leader.model, data, number, done, enough=enough)
+    found = repaired(_rng(search, on, number), leader.model, data, number, done, leader=leader)
     done.done += 1
     return found
 
@@ -296,7 +296,7 @@ def repaired(
     tick: Callable[[], None] = lambda: None,
     *,
     grow: bool = False,
-    enough: float = np.inf,
+    leader: _Found | None = None,
 ) -> _Found:
     """Return a start and what repairs have made of it.
 
@@ -311,8 +311,8 @@ def repaired(
         Called now and then; it may raise to end the search.
     grow
         Whether the model may get more features.
-    enough
-        A score that ends repairs.
+    leader
+        A start whose score, once it is reached, ends the search sooner.
     """
     if model.entry_law.counts:
         annealed, scored = annealed_counts.start(rng, model, data, tick, grow=grow)
@@ -320,7 +320,7 @@ def repaired(
     linear, table = _linear(model, data)
     _, by_noise = linear.likelihood.linearised(table)
     state = from_rows(rng, linear, table, start_rows(rng, linear, by_noise, number, tick))
-    enough -= tolerance(data)
+    enough = leader.linear_score - tolerance(data) if leader else np.inf
     for _ in range(capacity.MOST_GROWTH):
         if grow and capacity.needs_room(state.rows):
             linear, state = capacity.enlarged(rng, linear, state)
@@ -331,9 +331,29 @@ def repaired(
             break
     if linear.likelihood is model.likelihood:
         return _Found(linear, *found, found.score)
+    if model.likelihood.integrates_sizes:
+        wide = replace(model, n_features=linear.n_features)
+        enough = leader.score - tolerance(data) if leader else np.inf
+        binary = from_rows(rng, wide, data, state.rows)
+        scored = strength_starts.start(rng, wide, data, binary, number, tick, enough)
+        return _Found(*_narrowed(rng, model, wide, data, scored), found.score)
     model = replace(model, n_features=linear.n_features)
     tried = [_settled(rng, model, data, rows, tick) for rows in (first.rows, state.rows)]
     return _Found(model, *max(tried, key=lambda one: one.score), found.score)
+
+
+def _narrowed(
+    rng: np.random.Generator, model: Model, wide: Model, data: Data, scored: Scored
+) -> tuple[Model, State, float]:
+    """Return a start, and its model, without room that only a search before it has needed."""
+    known = np.arange(wide.n_features) < len(model.likelihood.known)
+    used = known | scored.state.rows.any(axis=0)
+    size = max(model.n_features, capacity.room(int(used.sum())))
+    if size >= wide.n_features:
+        return wide, *scored
+    rows = scored.state.rows[:, np.argsort(~used, kind="stable")[:size]]
+    model = replace(model, n_features=size)
+    return model, drawn_given(rng, model, data, np.ascontiguousarray(rows)), scored.score
 
 
 def best(
@@ -350,8 +370,7 @@ def best(
     found = [repaired(rng, here, few, 0, partial(tick, 0, n_starts), grow=grow)]
     for number in range(1, n_starts):
         quiet, first = partial(tick, number, n_starts), found[0]
-        enough = first.linear_score
-        found.append(repaired(rng, first.model, few, number, quiet, enough=enough))
+        found.append(repaired(rng, first.model, few, number, quiet, leader=first))
     return Start(max(found, key=_score).state.rows, some)
 
 
@@ -373,7 +392,7 @@ def _settled(
 
 def from_rows(rng: np.random.Generator, model: Model, data: Data, rows: Rows) -> State:
     """Return a state with these rows, all else drawn given them."""
-    if model.likelihood.known and not model.entry_law.counts:  # or they are first already
+    if model.likelihood.known and rows.dtype == np.int8:  # those with sizes are in order
         rows = _known_first(model, data, rows)
     return drawn_given(rng, model, data, rows)
 
