@@ -187,3 +187,19 @@ def test_odd_data_are_no_trouble(name, law):
 def test_a_start_of_some_rows_is_one_of_all_that_there_are():
     start = Start(np.zeros((3, 2), np.int8), np.array([1, 4, 9]))
     np.testing.assert_array_equal(start.whole.some, [0, 1, 2])
+
+
+def test_starts_that_differ_by_what_features_vary_are_equals(short_searches):
+    """Log joints of kept features vary by more than those of features integrated out."""
+    made, data = table()
+    law = PoissonCounts(prior_mean=1.0)
+    model = Model(counts.as_row_counts(made.counts, 60), 6, law)
+    rows = np.pad(made.rows, ((0, 0), (0, 3))).astype(np.int8)
+    state = pool.from_rows(np.random.default_rng(0), model, complete(np.abs(data.values)), rows)
+    found = [pool._Found(model, state, -1000.0 - loss, 0.0) for loss in (0.0, 9.0, 12.0)]
+    assert pool._reach(found, data) == pytest.approx(-1010.0)  # 3 features, 8 columns
+    linear = replace(model, likelihood=LinearGaussian())
+    wide = [one._replace(state=one.state._replace(rows=np.ones((60, 6), np.int8))) for one in found]
+    assert pool._reach(wide, data) == pytest.approx(-1000.0 - 2.0 * 48**0.5)
+    assert pool._few(found, data) is False
+    assert pool._reach([one._replace(model=linear) for one in wide], data) == -1010.0

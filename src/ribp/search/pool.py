@@ -24,6 +24,7 @@ go (`ribp.search.strength_starts`); where they count nothing is repaired
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,7 +37,7 @@ from scipy.optimize import linear_sum_assignment
 from ribp.checks import IntArray
 from ribp.counts import as_row_counts
 from ribp.counts.finite import free_law
-from ribp.likelihoods.data import Data, Rows
+from ribp.likelihoods.data import Data, Rows, in_use
 from ribp.model import Model, State
 from ribp.search import annealed_counts, capacity, strength_starts
 from ribp.search.background import BackgroundChoice, asked_for, compared, obvious, with_background
@@ -176,7 +177,7 @@ def settle(search: Search, n_threads: int = 1, tick: Tick = no_tick) -> Settled:
             choice = compared(as_restricted(model, len(data.values)), data, *firsts)
         best = firsts[options.index(choice.on)]
         found = _more(search, best, n_starts, n_threads, done) if n_starts else [best]
-    reached = max(map(_score, found)) - tolerance(data)
+    reached = _reach(found, data)
     found.sort(key=lambda one: -min(one.score, reached))  # the best are equals, in any order
     n_best = sum(bool(one.score >= reached) for one in found)
     model = with_background(model, choice.on)
@@ -257,8 +258,20 @@ def _score(one: _Found) -> float:
 
 def _few(found: list[_Found], data: Data) -> bool:
     """Return whether few starts have reached the best score."""
-    best = max(map(_score, found))
-    return sum(one.score >= best - tolerance(data) for one in found) <= _FEW * len(found)
+    reached = _reach(found, data)
+    return sum(one.score >= reached for one in found) <= _FEW * len(found)
+
+
+def _reach(found: list[_Found], data: Data) -> float:
+    """Return the least score that is as good as the best.
+
+    The log joint of n numbers that a state keeps varies by sqrt(n/2) within one mode.
+    """
+    best = max(found, key=_score)
+    kept = 0
+    if not best.model.likelihood.integrates_features:
+        kept = np.count_nonzero(in_use(best.state.rows)) * best.state.parameters.features.shape[1]
+    return best.score - max(tolerance(data), 2.0 * math.sqrt(kept))
 
 
 def _again(search: Search, found: list[_Found], done: _Counter) -> list[_Found]:
