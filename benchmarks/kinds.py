@@ -57,8 +57,8 @@ def flips(name: str, n_rows: int) -> Callable[[], object]:
     tables = counts.log_probs(FEATURES)[None] - ribp.log_esp(theta)
     prior = RowPrior(theta, tables, np.zeros(1, bool), np.array([n_rows]))
     work = law.row_work(np.uint64(1), 0, given, prior, relocations=False)
-    nothing, which = np.zeros((0, 0), bool), np.zeros(n_rows, np.int64)
-    return lambda: work(0, data, nothing, which, rows.copy())
+    table, which = complete(data), np.zeros(n_rows, np.int64)
+    return lambda: work(0, table, which, rows.copy())
 
 
 def steps(n_rows: int) -> Callable[[], object]:
