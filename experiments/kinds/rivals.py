@@ -8,8 +8,8 @@
   has no intercepts and shrinks: each column gets an intercept and a slope of its logit, fitted to
   what was observed.
 
-Numbers of factors, and the penalty, are chosen on a tenth of what was observed; MOFA+ has eight, and
-switches off those that it does not need.
+Numbers of factors, and the penalty, are chosen on a tenth of what was observed; MOFA+ has eight
+factors, and switches off those that it does not need.
 """
 
 from __future__ import annotations
