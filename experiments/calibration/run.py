@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             began = time.perf_counter()
             numbers = works[key](scale)
             study.add(*key, SEED, numbers=numbers, seconds=time.perf_counter() - began)
-    _write(given.out, study)
+    _write(given.out, study, len(works))
 
 
 def _first_of_each(keys: Iterable[Key]) -> list[Key]:
@@ -71,30 +71,38 @@ def _first_of_each(keys: Iterable[Key]) -> list[Key]:
 
 
 def _joint(asked: Joint, scale: Scale) -> dict[str, Any]:
-    return {"p": asked.trial.one_sweep(scale.joint, SEED)}
+    found = asked.trial.one_sweep(scale.joint, SEED)
+    return {"p": {name: float(f"{p:.3g}") for name, p in found.items()}}
 
 
 def _ranks(name: tuple[str, str, str], scale: Scale) -> dict[str, Any]:
-    """Return how often the truth had each rank, by name of what was ranked, and p-values."""
+    """Return how often the truth had each rank, by name of what was ranked."""
     trial, thin = ranked_trial(*name)
     fit = chain_fit(trial.start, trial.update, n_warmup=3 * thin, n_thin=thin)
     found = ranks(
         trial.simulate, fit, trial.statistics, n_replicates=scale.ranked, n_draws=DRAWS, seed=SEED
     )
-    p = {
-        f"{name}, {test}": value
-        for name, column in found.items()
-        for test, value in p_values_of_ranks(column, DRAWS).items()
+    return {"bins": {name: np.bincount(found[name], minlength=DRAWS + 1) for name in found}}
+
+
+def _p_values(numbers: dict[str, Any]) -> dict[str, float]:
+    """Return the p-values of a joint test, or of ranks that were seen so often each."""
+    if "p" in numbers:
+        return dict(numbers["p"])
+    every = np.arange(DRAWS + 1)
+    return {
+        f"{name}, {test}": p
+        for name, bins in numbers["bins"].items()
+        for test, p in p_values_of_ranks(np.repeat(every, bins), DRAWS).items()
     }
-    return {"p": p, "bins": {name: np.bincount(found[name], minlength=DRAWS + 1) for name in found}}
 
 
-def _write(folder: Any, study: Study) -> None:
+def _write(folder: Any, study: Study, n_tests: int) -> None:
     rows: dict[tuple[str, str, str], list[tuple[str, str, float]]] = {}
     panels = {}
     for key, numbers in study.numbers.items():
         test, sampler, law, name, _ = key.split(" | ")
-        found = [(name, what, p) for what, p in numbers["p"].items()]
+        found = [(name, what, p) for what, p in _p_values(numbers).items()]
         rows.setdefault((sampler, law, test), []).extend(found)
         if test == "ranks":
             panels[f"{sampler}: {law}\n{name}"] = numbers["bins"]
@@ -110,8 +118,11 @@ def _write(folder: Any, study: Study) -> None:
         f"right ones it would be about {1 / (len(every) + 1):.1e}, with probability .9 between "
         f"{low:.1e} and {high:.1e}."
     ]
+    if len(study.numbers) < n_tests:
+        lines += ["", f"{len(study.numbers)} of {n_tests} tests have been run so far."]
     write_text(folder / "table.md", lines)
-    save(rank_picture(panels), folder / "ranks.png")
+    if panels:
+        save(rank_picture(panels), folder / "ranks.png")
 
 
 def _line(sampler: str, law: str, test: str, found: list[tuple[str, str, float]]) -> list[str]:
