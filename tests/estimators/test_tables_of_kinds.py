@@ -253,7 +253,7 @@ def test_replicates_have_the_columns_of_the_data(model):
     [
         ({"method": "gibbs"}, 'must be "gibbs-rows" where data are columns of kinds'),
         ({"method": "structured"}, 'must be "gibbs-rows"'),
-        ({"entries": "strengths"}, 'must be "gaussian" with entries="strengths"'),
+        ({"entries": "strengths"}, 'must be "gaussian" or "poisson" with entries="strengths"'),
         ({"background": False}, "must be on where columns have kinds"),
         ({"fixed_components": np.ones((1, 11))}, "fixed_components must be left alone where col"),
         ({"noise": "shared"}, "noise must be left alone"),

@@ -370,13 +370,19 @@ def test_panels_are_drawn_where_asked(result, draw):
     drawn(axes)
 
 
+def open_figures():
+    """Return the figures that pyplot keeps open."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot.get_fignums() if pyplot else []
+
+
 def test_settings_of_the_user_stay_and_pyplot_is_not_used(result):
+    opened = open_figures()  # those of the gallery, if it was made before
     before = {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"}
     for draw in ONE_PANEL + PANELS:
         draw(result)
     assert {name: matplotlib.rcParams[name] for name in before} == before
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    assert pyplot is None or not pyplot.get_fignums()
+    assert open_figures() == opened
 
 
 def test_notebooks_can_show_a_figure(result):

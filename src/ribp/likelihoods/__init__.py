@@ -68,7 +68,7 @@ def with_entries(name: str, entries: str) -> type[Likelihood[Any]]:
     if checks.one_of("entries", entries, ENTRIES) == "binary":
         return plain
     if (name, entries) not in SIZED:
-        names = ", ".join(f'"{one}"' for one, other in SIZED if other == entries)
+        names = " or ".join(f'"{one}"' for one, other in SIZED if other == entries)
         raise InputError(
             "likelihood", f'must be {names} with entries="{entries}"', name, "Choose one of these."
         )
