@@ -1,5 +1,7 @@
 """One panel a model: how far the ranks of all its numbers are from uniform.
 
+The blue area holds the lines of all numbers; the one that is farthest out is drawn.
+
 With F(r) the share of replicates whose truth has a rank of at most r, a line is F(r) less
 (r + 1)/(L + 1). If ranks are uniform it stays in the grey band with probability .99: the band of
 L + 1 bins is that of so many binomial shares at once, its width found by simulation.
@@ -49,11 +51,15 @@ def rank_picture(panels: Mapping[str, Mapping[str, Any]]) -> Figure:
         share = np.arange(1, bins.shape[1] + 1) / bins.shape[1]
         width = half_widths(int(bins[0].sum()), bins.shape[1])
         axis.fill_between(share, -width, width, color="0.88", linewidth=0)
-        axis.plot(share, differences(bins).T, color=BLUE, alpha=0.45, linewidth=0.8)
+        apart = differences(bins)
+        lowest, highest = apart.min(axis=0), apart.max(axis=0)
+        axis.fill_between(share, lowest, highest, color=BLUE, alpha=0.35, linewidth=0)
+        farthest = np.abs(apart[:, :-1] / width[:-1]).max(axis=1).argmax()
+        axis.plot(share, apart[farthest], color=BLUE, linewidth=1.0)
         axis.set_title(title, fontsize=8)
         axis.tick_params(labelsize=7)
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
-    figure.supxlabel("rank of the truth among draws, as a share", fontsize=9)
-    figure.supylabel("share of data sets below it, less what is right", fontsize=9)
+    said = "rank of the truth, as a share; upwards: data sets at or below it, less what is right"
+    figure.supxlabel(said, fontsize=9)
     return figure
