@@ -149,6 +149,25 @@ def test_rows_that_lose_a_feature_become_as_others_are(gaps):
     assert pruned.score > best.score + search.tolerance
 
 
+def test_what_no_other_row_has_is_found_by_pruning_where_trials_run_out(monkeypatch):
+    """Rows with 3 and 6 have another feature and 8 in their place: nearest rows are wrong."""
+    monkeypatch.setattr(repairs, "MOST_TRIALS", 0)
+    rng = np.random.default_rng(1)
+    truth = some_of(rng, 1000, 20, 1, 3)
+    mean = truth @ rng.gamma(2.0, 1.5, (20, 50))
+    data = complete(mean + rng.normal(0, 0.5, mean.shape))
+    rows = np.pad(truth, ((0, 0), (0, 4)))
+    at = np.flatnonzero(truth[:, 3] & truth[:, 6] & (1 - truth[:, 8]))
+    rows[np.ix_(at, [3, 6])] = 0
+    rows[np.ix_(at, [8, 20])] = 1
+    model = Model(counts.as_row_counts("uniform(1, 3)", 1000), 24, LinearGaussian())
+    search = Repairs(rng, model, data, quiet)
+    state = from_rows(rng, model, data, rows)
+    assert at.size > 5
+    assert (search._without(state, 20).rows[at, :20] != truth[at]).any()  # before any sweep
+    np.testing.assert_array_equal(search.run(state).state.rows[:, :20], truth)
+
+
 def test_exact_counts_are_kept_while_features_move():
     rng = np.random.default_rng(2)
     truth, data = clear(rng)
