@@ -46,6 +46,10 @@ endif
 faults: $(READY)
 	$(BIN)/python -m tests.faults $(if $(TIER),--tier $(TIER))
 
+# Single small changes of the source, chosen by a seed, one at a time: which test catches which. ROOM=kernels for one room.
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants $(if $(ROOM),--room $(ROOM))
+
 # The report and the documentation in a real browser; installs Debian's chromium if there is none.
 browser: $(READY) chromium docs
 	$(BIN)/python -m pytest -q tests/browser
@@ -86,5 +90,5 @@ lock: $(READY)
 	  --no-header pyproject.toml --all-extras --group build --group test --group lint --group docs -o requirements.lock
 
 clean:
-	rm -rf $(VENV) dist demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -81,6 +81,7 @@ def test_how_many_rows_there_are():
 def test_sums_need_a_largest_one_and_are_stored_in_few_bytes():
     law = EntryLaw("poisson", "sum")
     assert law.most((counts.exactly(4), counts.uniform(0, 7)), 3) == 7
+    assert law.most((counts.exactly(0),), 3) == 0
     assert law.sizes_type(7) == np.uint8
     assert law.sizes_type(300) == np.uint16
     assert EntryLaw("poisson").sizes_type(7) == np.uint32

@@ -96,6 +96,12 @@ def test_positive_strengths_have_their_orthants(table, seen):
         )
 
 
+def test_sets_have_random_numbers_of_their_own():
+    """Errors of their masses add up like those of independent draws."""
+    sets = [np.flatnonzero(bits) for bits in np.ndindex((2,) * 8)]
+    assert len({kernel._key(one) for one in sets}) == len(sets)
+
+
 def test_the_positive_part_of_one_strength_is_exact():
     out, root = np.empty(1), np.empty((1, 1))
     for m, v in [(0.3, 0.5), (-2.0, 0.4), (9.0, 1.0)]:

@@ -99,6 +99,15 @@ def test_columns_are_added_up_where_taking_them_away_would_cost_digits():
     assert np.abs(wrong.matrix[0] - gram.matrix[0]).max() > 1.0
 
 
+@pytest.mark.parametrize("seen", [False, True])
+def test_rows_of_the_matrix_for_a_single_column(seen):
+    seen, loadings, full = np.array([seen]), np.array([[2.0, 3.0]]), np.array([[0.0, 6], [6, 0]])
+    squares, matrix = np.empty(2), np.full((2, 2), np.nan)
+    add = kernel.own_squares(seen, loadings, np.array([4.0, 9.0]), squares)
+    kernel.make_row(0, kernel.Gram(matrix, seen, add, loadings, full))
+    np.testing.assert_array_equal(matrix[0], full[0] if seen else 0.0)
+
+
 def conditionals(seen, table):
     """Return functions of a row: flip log-odds and relocation log-weights."""
 

@@ -68,6 +68,15 @@ def test_only_places_that_may_be_chosen_are_looked_at(loud):
             assert moves == (others >= -FAR) or others > -FAR - 3.0
 
 
+def test_a_feature_like_another_may_take_its_place():
+    """What is left for the other is next to nothing until the first is taken out."""
+    squares, alike = np.full(2, 500.0), np.array([[0.0, 495.0], [495.0, 0.0]])
+    gram = Gram(alike, np.empty(0, bool), False, np.empty((1, 2)), alike)
+    y, b, rest = np.array([1.1, 0.0]), np.array([550.0, 545.0]), np.empty(2)
+    kernel.fill_rest(y, b, gram, rest)
+    assert kernel.may_move(0, y, np.zeros(2), rest, gram, terms_of(squares), MU, TAU, MASS)
+
+
 def test_a_narrow_law_is_on_or_off():
     tau = 1e-3
     found = kernel.log_weight(3.0, 2.5, 1.0, tau, float(log_ndtr(1 / tau)))

@@ -125,6 +125,14 @@ def test_some_of_the_columns():
     assert law.loadings(given).shape == (3, some.sum())
 
 
+def test_loadings_are_features_of_columns_that_have_a_direction():
+    """KINDS are all of one latent column, but for the sixth, which has levels without order."""
+    found = LAW.loadings(GIVEN)
+    np.testing.assert_array_equal(found[:, :5], GIVEN.features[:, :5])
+    np.testing.assert_array_equal(found[:, 5], 0.0)
+    np.testing.assert_array_equal(found[:, 6:], GIVEN.features[:, 8:])
+
+
 def test_entries_given_their_rows():
     eta = LAW.means(ROWS, GIVEN)
     below, above = LAW.tails(X, eta, GIVEN)

@@ -245,6 +245,7 @@ def test_poisson_sums(missing):
     total = (data * seen).sum(axis=0)
     np.testing.assert_array_equal(sums.splits.sum(axis=0) + sums.rest, total)
     np.testing.assert_array_equal(sums.exposure, new.T.astype(float) @ seen)
+    np.testing.assert_array_equal(sums.number, seen.sum(axis=0))
 
 
 @pytest.mark.jit
@@ -300,6 +301,14 @@ def test_moves_can_be_left_out(model):
     rows, which, _, _ = chains(MODELS[model](0.0), PATTERNS, 2, 4, n_threads=2, **moves)
     np.testing.assert_array_equal(rows[which < 2], start[which < 2])
     assert (rows[which == 2] != start[which == 2]).any()  # its rows are proposed as a whole
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_relocations_alone_move_rows_of_two_ones(model):
+    start = chains(MODELS[model](0.0), PATTERNS, 2, 0)[0]
+    rows, which, _, _ = chains(MODELS[model](0.0), PATTERNS, 2, 4, flips=False)
+    assert (rows[which == 1] != start[which == 1]).any()
+    np.testing.assert_array_equal(rows[which == 1].sum(axis=1), 2)
 
 
 def test_counts_that_no_row_can_make_change_nothing():

@@ -16,6 +16,7 @@ from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import Data, complete
 from ribp.posterior.predict import (
     decode,
+    decode_counts,
     held_out_entries,
     impute,
     new_rows,
@@ -51,6 +52,21 @@ def test_decoded_rows_against_all_rows(seed):
         possible = EVERY[allowed[law][EVERY.sum(axis=1)]]
         best = possible[np.argmax(possible @ (2 * p - 1))]
         np.testing.assert_array_equal(row, best)
+
+
+@pytest.mark.parametrize("by_sum", [False, True])
+def test_decoded_counts_against_all_rows(by_sum):
+    """The least sum of (y - m)^2 among rows whose sum, or number of non-zeros, is allowed."""
+    rng = np.random.default_rng(0)
+    every = np.array(list(itertools.product(range(6), repeat=3)))
+    totals = every.sum(axis=1) if by_sum else (every > 0).sum(axis=1)
+    means, which = 5.4 * rng.beta(0.7, 2.0, (60, 3)), rng.integers(2, size=60)
+    allowed = np.array([[True, False, True, True], [False, True, False, True]])
+    tables = np.where(allowed, 0.0, -np.inf)
+    found = decode_counts(means, tables, which, by_sum=by_sum)
+    for row, m, law in zip(found, means, which, strict=True):
+        possible = every[(totals < 4) & allowed[law][np.minimum(totals, 3)]]
+        np.testing.assert_array_equal(row, possible[((possible - m) ** 2).sum(axis=1).argmin()])
 
 
 def test_ties_go_to_the_first_features():

@@ -7,7 +7,16 @@ import pytest
 from scipy import stats
 
 from ribp.likelihoods.data import Data, complete, with_missing
-from ribp.posterior.predictive_checks import NOISE, _check, _eigenvalues_of_noise, _rows, checks
+from ribp.posterior.predictive_checks import (
+    NOISE,
+    _along,
+    _check,
+    _eigenvalues_of_noise,
+    _far,
+    _rows,
+    _together,
+    checks,
+)
 from ribp.posterior.residuals import CheckedColumns, checked_columns, residuals
 from ribp.testing.goodness import holds, is_caught, replicates
 from tests.helpers.trees import DIMS, MODELS, ROWS, in_units, pool
@@ -109,6 +118,36 @@ def test_every_check_catches_its_fault(name):
     assert p.size * p.min() < 0.001
     if p.size > 1:
         assert p.argmin() == (1 if name.startswith("column") else 2)
+
+
+def test_sizes_are_what_they_are_called():
+    rng = np.random.default_rng(4)
+    e, count = rng.normal(size=(160, 8)), rng.integers(1, 4, 160)
+    e[3] *= 2.0
+    squares = (e**2).sum(axis=1)
+    scores = stats.norm.ppf(stats.chi2.cdf(squares, 8))
+    largest, slope = _rows(e, np.ones(e.shape, bool), count)
+    assert largest.size == pytest.approx(squares.max() / stats.chi2.isf(1 / 160, 8))
+    assert largest.p_value == pytest.approx(160 * stats.chi2.sf(squares.max(), 8))
+    correlation = np.corrcoef(count, scores)[0, 1]
+    assert slope.size == pytest.approx(correlation)
+    around = scores @ (count - count.mean()) / (count.std() * np.sqrt(160))
+    assert slope.p_value == pytest.approx(2 * stats.norm.sf(abs(around)))
+    assert _far(np.zeros((4, 2)), 8) == ((1.0, 0.0), (1.0, 0.0))
+    nobody = np.zeros((160, 1), np.int8)
+    for check in _along(e, nobody, rng.normal(size=(1, 8)), np.ones(e.shape, bool)):
+        assert check.p_value == 1.0
+
+
+@pytest.mark.parametrize("p", [0.3, 0.05])
+def test_an_eigenvalue_is_judged_by_a_sample_of_noise(p):
+    """A value that a 61st of 60 exceeds so often: by Student's law, nearly, which is not skew."""
+    e = np.random.default_rng(4).normal(size=(160, 8))
+    value = np.linalg.eigvalsh(e.T @ e)[-1] / 160
+    away = stats.t(59).isf(p) * 0.02 * np.sqrt(1 + 1 / 60)
+    found = _together(e, value - away, 0.02)
+    assert found.p_value == pytest.approx(p, rel=0.3)
+    assert found.size == pytest.approx(value / (value - away))
 
 
 def test_data_of_the_model_pass_and_others_fail():

@@ -1,6 +1,7 @@
 """A result at a glance."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,13 @@ from ribp.errors import InputError
 from ribp.likelihoods import LinearGaussian
 from ribp.model import Model
 from ribp.posterior import summary as module
+from ribp.posterior.align import align
+from ribp.posterior.feature_spread import values_of
+from ribp.posterior.modes import modes
+from ribp.posterior.stored_draws import stored_draws
 from ribp.posterior.summary import coactivation, summary
 from tests.helpers.trees import (
+    DIMS,
     FEATURES,
     ROWS,
     buffet_chains,
@@ -106,6 +112,25 @@ def test_no_room_to_spare():
     model, chains = buffet_chains(0, truth_of(0, unused=0))
     text = text_of(summary(tree_of(chains, model, log_joints(chains))))
     assert "max_features" not in text
+
+
+def test_the_likeliest_numbers_come_first_and_long_names_are_cut():
+    model, chains = made_chains(0, truth_of(0, unused=2))
+    found = summary(tree_of(chains, model, log_joints(chains)))
+    named = [one._replace(name="abc" * 20) for one in found.features]
+    shares = {3: 0.1, 4: 0.6, 5: 0.1, 6: 0.2}
+    text = str(replace(found, features=named, active_features=shares))
+    assert "4 in 60% of draws, 6 in 20% of draws, 3 in 10% of draws\n" in text
+    assert f"\n{'abc' * 9}ab…  " in text
+
+
+def test_a_feature_that_no_draw_uses_has_the_values_of_all():
+    model, chains = made_chains(0, truth_of(0, unused=2))
+    tree = tree_of(chains, model, log_joints(chains))
+    given = align(stored_draws(tree), modes(tree)[0].chains)
+    assert not given.in_use[:, -1].any()
+    values = values_of(tree, given, "components", FEATURES - 1)
+    assert values.shape == (given.order.shape[0] * given.order.shape[1], DIMS)
 
 
 def test_many_features_are_cut_short():

@@ -73,6 +73,8 @@ def test_worth():
     ]:  # fmt: skip
         assert said(GOOD._replace(gain=Score(50, mean, error))).worth.level == level
     assert said(GOOD._replace(gain=None)).worth.level == "careful"
+    for mean in (50.0, 80.0):  # beyond e^50 it is all the same
+        assert "5.18e+21 times" in str(said(GOOD._replace(gain=Score(50, mean, 0.1))).worth)
 
 
 def test_as_text_and_as_values():

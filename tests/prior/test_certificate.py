@@ -15,6 +15,7 @@ from ribp.measures.levy import log_upper_total
 from ribp.polynomials import RestrictedEntries
 from ribp.prior.certificate import level_bounds, tv_bounds
 from ribp.prior.request import Request
+from ribp.prior.truncated_weights import _guess
 from ribp.testing.goodness import holds, mean_p_value, replicates
 
 
@@ -143,6 +144,27 @@ def test_rows_of_counts(measure, entries, restrict, failures, ones):
     assert max(found) > 1 / 50
 
 
+@pytest.mark.parametrize("failures", [1.0, 2.5])
+def test_sums_that_are_large_for_few_atoms(failures):
+    """There t R_J is not small, and the bound is far above R_J T: a small atom loses so much."""
+    head, more = np.array([1.0, 0.5, 0.0]), -9.0
+    asked = request(
+        ribp.BetaProcess(3), entries="negative_binomial", restrict="sum", failures=failures
+    )
+    log_size = -float(np.logaddexp(0.0, -more))
+    bound = level_bounds(asked, head, log_size, np.array([8]))[0]
+    kept, whole = (
+        RestrictedEntries(
+            atoms, "exactly(1)", entries="negative_binomial", restrict="sum", failures=failures
+        ).log_coefficients(8)[-1]
+        for atoms in (head, np.append(head, more))
+    )
+    truth = -np.expm1(kept[8] - whole[8])
+    room = 1.0 - 0.5 * np.exp(kept[7] - kept[8])
+    assert room < 0.6
+    np.testing.assert_allclose(truth, room * bound, rtol=0.01)
+
+
 def test_no_certificate_where_the_argument_fails():
     arguments = {
         "n_rows": 3, "counts": "exactly(2)", "measure": ribp.BetaProcess(3),
@@ -165,6 +187,15 @@ def test_few_atoms_at_concentration_one(mass, ones):
         assert draw.n_atoms <= 40 * mass + ones + 20
         assert draw.tv_bound_row <= 1e-12
         assert draw.tv_bound == pytest.approx(4 * draw.tv_bound_row)
+
+
+def test_more_atoms_as_the_bound_has_fallen():
+    assert _guess((0, 0.0), (10, -3.0), -6.0) == 8
+    assert _guess((10, -3.0), (18, -3.0), -6.0) == 18  # does not fall: twice as many
+    assert _guess((90, -2.0), (100, -3.0), -6.0) == 24  # a bit less than 30, so as not to overshoot
+    assert _guess((90, -2.0), (100, -3.0), -60.0) == 33
+    assert _guess((90, -2.0), (100, -3.0), -3.1) == 5
+    assert _guess((20, -2.0), (30, -3.0), -3.1) == 4
 
 
 def test_heavy_tails_stop_with_the_bound():

@@ -359,6 +359,7 @@ GOOD = {"n_rows": 5, "counts": "exactly(2)", "measure": ribp.BetaProcess(2)}
         ({"failures": 0}, "failures must be positive"),
         ({"max_proposals": 0}, "max_proposals must be between 1 and"),
         ({"rng": "seed"}, "rng must be"),
+        ({"max_proposals": 10**15 + 1}, "max_proposals must be between 1 and 1000000000000000"),
     ],
 )  # fmt: skip
 def test_bad_input(change, words):

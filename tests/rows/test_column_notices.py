@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ribp.likelihoods.validation import as_data
+from ribp.rows import column_notices as module
 from ribp.rows.column_notices import column_notices
 from ribp.rows.local import in_memory
 
@@ -32,6 +33,19 @@ def test_many_absurd_cells_are_counted():
     X[:15, 0] = -1e9
     assert codes(X)["absurd-cell"].count("column 0") == 3
     assert "and 12 more" in codes(X)["absurd-cell"]
+
+
+def test_the_first_few_are_named_however_rows_are_read(monkeypatch):
+    monkeypatch.setattr(module, "_ROWS", 2)
+    X = table(n_rows=200)
+    X[:15, 0] = -1e9
+    assert codes(X)["absurd-cell"].count("column 0") == 3
+    assert "and 12 more" in codes(X)["absurd-cell"]
+
+
+def test_all_of_a_few_rows_are_looked_at():
+    """Without any one of the others the quartiles would be as far apart as that cell is."""
+    assert "1e+15 in row 0, column 0" in codes([[1e15], [0.0], [0.0], [1.0], [1.0]])["absurd-cell"]
 
 
 def test_they_are_found_among_many_rows():

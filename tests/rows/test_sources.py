@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ribp
-from ribp import fitting
+from ribp import fitting, kinds
 from ribp.blocks import Tree, blocks, in_order
 from ribp.errors import InputError, StorageError
 from ribp.likelihoods import LinearGaussian, PoissonCounts
@@ -15,6 +15,7 @@ from ribp.likelihoods.row_sweeps import RowPrior
 from ribp.mcmc.rows_given_features import layout
 from ribp.model import Model
 from ribp.recording import unpack_rows
+from ribp.rows.kind_look import looked_columns
 from ribp.rows.local import LocalStore, in_memory
 from ribp.rows.source import ArraySource, FileSource, as_source, npy_source
 from ribp.running.row_samplers import GibbsRows
@@ -88,6 +89,24 @@ def test_sources_give_the_same_rows(path):
             found, expected = source.read(at, False), VALUES[at]
             np.testing.assert_array_equal(found.observed, ~np.isnan(expected))
             np.testing.assert_array_equal(found.values, np.nan_to_num(expected))
+
+
+def test_a_file_is_read_into_memory_if_it_fits_twice(path, monkeypatch):
+    store = LocalStore(npy_source(path))
+    data = store.in_memory("gibbs")
+    np.testing.assert_array_equal(np.where(data.observed, data.values, np.nan), np.load(path))
+    monkeypatch.setattr("ribp.rows.local.memory", lambda: 1000)
+    with pytest.raises(InputError, match='must fit into memory twice with method="gibbs"'):
+        LocalStore(npy_source(path)).in_memory("gibbs")
+    assert in_memory(data).in_memory("gibbs") is not None
+
+
+def test_a_column_of_which_one_entry_was_seen():
+    X = with_missing(np.array([[3.0, 1.0], [np.nan, 4.0], [np.nan, 9.0]]))
+    columns = looked_columns(in_memory(X), [kinds.log_poisson()] * 2)
+    assert [one.number for one in columns] == [1, 3]
+    look = kinds.log_poisson().look(np.array([3.0]))
+    assert columns[0].centre == pytest.approx(kinds.log_poisson().begin(look).centre)
 
 
 def test_a_map_of_part_of_a_file_is_that_part(path):

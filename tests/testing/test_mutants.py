@@ -1,11 +1,29 @@
 """The tool that makes mutants: what it changes, which tests it asks, what it writes down."""
 
+import argparse
 import ast
+import json
 
 import pytest
 
 from tests import mutants
-from tests.mutants import ROOMS, SOURCE, Mutant, chosen, mutants_of, mutated, stages, table
+from tests.helpers import ROOT, seeing
+from tests.helpers.equivalent_mutants import EQUIVALENT
+from tests.helpers.seeing import COMPILED, UNCOMPILED
+from tests.mutants import (
+    ROOMS,
+    SOURCE,
+    Mutant,
+    Result,
+    chosen,
+    lines_of,
+    mutants_of,
+    mutated,
+    stored,
+    table,
+    to_try,
+    users_of,
+)
 
 TEXT = '''"""Says 3 - 2."""
 LIMIT = 4.0
@@ -44,41 +62,119 @@ def test_every_change_of_a_function_is_made_once(module):
         mutated(Mutant("room/module.py", (900, 0, 900, 1), "sign"))
 
 
+def test_the_lines_of_a_mutant_are_those_of_its_statement(module):
+    module.write_text(
+        "def f(a, b):\n    if (\n        a < b\n    ):\n        return g(\n a + 1,\n b)\n"
+    )
+    lines = {one.place[0]: lines_of(one) for one in mutants_of(module)}
+    assert lines == {3: range(2, 5), 6: range(5, 8)}
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_mutants_of_a_room_are_programs_that_differ(room):
     some = chosen(room, 12, seed=5)
-    assert some == chosen(room, 12, seed=5) != chosen(room, 12, seed=6)
+    assert some == chosen(room, 15, seed=5)[:12] != chosen(room, 12, seed=6)
     assert len(set(some)) == 12
     for one in some:
         before = ast.dump(ast.parse((SOURCE / one.file).read_text()))
         assert ast.dump(ast.parse(mutated(one))) != before
-        assert stages(one)[-1][0] == [f"tests/{name}" for name in mutants.SAMPLERS]
-
-
-def test_kernels_are_asked_without_the_compiler_first():
-    own = "tests/kernels/test_choose.py"
-    assert stages(Mutant("kernels/choose.py", (1, 0, 1, 1), "sign"))[:2] == [
-        ([own], True),
-        ([own], False),
-    ]
+    assert some[0].file not in {one.file for one in chosen(room, 12, 5, [some[0].file])}
 
 
 def test_the_table_counts_what_is_stored(monkeypatch):
-    stored = {
+    results = {
         "kernels/a.py:1:0 sign": "tests/x", "kernels/a.py:2:0 sign": "",
         "mcmc/b.py:3:1 index": "no end", "mcmc/b.py:4:1 index": "",
     }  # fmt: skip
+    results = {name: Result("a + b", by) for name, by in results.items()}
     monkeypatch.setattr(mutants, "EQUIVALENT", {"mcmc/b.py:4:1 index": "a bound never met"})
-    assert table(stored)[2:] == [
+    assert table(results)[2:] == [
         "| kernels | 2 | 1 | 0 | 1 |", "| mcmc | 2 | 1 | 1 | 0 |", "| all | 4 | 2 | 1 | 1 |",
     ]  # fmt: skip
-    assert mutants.survivors(stored) == ["kernels/a.py:2:0 sign"]
+    assert mutants.survivors(results) == ["kernels/a.py:2:0 sign"]
 
 
-@pytest.mark.parametrize("asked", ["kernels/test_choose.py", "testing/test_faults.py"])
-def test_a_mutant_is_caught_by_tests_that_see_it_only(asked, monkeypatch):
+def options(**changes):
+    return argparse.Namespace(
+        **({"again": None, "room": ["room"], "number": 4, "seed": 0, "skip": []} | changes)
+    )
+
+
+def test_a_run_goes_on_and_forgets_lines_that_changed(module, capsys):
+    first = to_try({}, options())
+    assert len(first) == 4
+    results = {one.name: Result(mutants.text_of(one), "") for one in first[:3]}
+    results |= {"room/module.py:9:4-9:5 sign": Result("return a", "tests/x")}
+    results |= {"room/gone.py:1:4-1:5 sign": Result("return a", "tests/x")}
+    assert to_try(results, options()) == first[3:]
+    assert capsys.readouterr().out.count("its line has changed") == 2
+    assert len(results) == 3
+    assert to_try(results, options(number=3)) == []
+    assert sorted(to_try(results, options(again="module"))) == sorted(first[:3])
+
+
+def test_kernels_that_use_one_are_found():
+    assert {"choose", "sweep_collapsed"} <= users_of("choose")
+    assert "random" not in users_of("choose")
+    assert users_of("sweep_collapsed") <= users_of("choose")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder of its own, for copies and records."""
+    for owner in (mutants, seeing):
+        monkeypatch.setattr(owner, "PLACE", tmp_path / "mutants")
+    (tmp_path / "mutants").mkdir()
+    return tmp_path / "mutants"
+
+
+def test_a_mutant_is_caught_by_tests_that_see_it_only(place):
     lines = (SOURCE / "kernels" / "choose.py").read_text().splitlines()
     every = mutants_of(SOURCE / "kernels" / "choose.py")
     coin = next(m for m in every if m.what == "sign" and "(1.0 - draw)" in lines[m.place[0] - 1])
-    monkeypatch.setattr(mutants, "stages", lambda mutant: [([f"tests/{asked}"], True)])
-    assert ("test_choose" in mutants.caught_by(coin)) == ("choose" in asked)
+    for way in (UNCOMPILED, COMPILED):
+        way.seconds.write_text("{}")
+    assert "test_choose" in mutants.caught_by(coin, ["tests/kernels/test_choose.py"])
+    assert mutants.caught_by(coin, ["tests/test_totals.py"]) == ""
+    assert (place / "src/ribp/kernels/choose.py").read_text().splitlines() == lines
+
+
+def test_tests_that_run_a_line_are_recorded_and_asked_first(place):
+    way = UNCOMPILED._replace(tests=("kernels/test_choose.py", "kernels/test_ones.py"))
+    source = mutants.copied()
+    assert seeing.record(way, source) == []
+    one = next(one for one in mutants_of(SOURCE / "kernels" / "ones.py"))
+    asked = seeing.seeing(way, source / "ribp" / "kernels" / "ones.py", lines_of(one))
+    assert {test.partition("::")[0] for test in asked} == {"tests/kernels/test_ones.py"}
+    assert seeing.seeing(way, source / "ribp" / "kernels" / "ones.py", [1]) == []
+
+
+SLEEPS = "import time\n\n\ndef test_sleeps():\n    time.sleep({})\n"
+
+
+def test_a_test_that_takes_too_long_is_ended(place, tmp_path):
+    test = tmp_path / "test_slow.py"
+    test.write_text(SLEEPS.format(0.1))
+    known = place / "known.json"
+    arguments = (UNCOMPILED, SOURCE.parent, "-c", str(ROOT / "pyproject.toml"), str(test))
+    assert seeing.failures(*arguments, written=known) == []
+    (name,) = json.loads(known.read_text())
+    assert name.endswith("::test_sleeps")
+    test.write_text(SLEEPS.format(30))
+    assert seeing.failures(*arguments, known=known, patience=1) == [seeing.NO_END]
+
+
+def test_stored_results_are_of_every_room_and_all_are_settled():
+    results = stored()
+    assert mutants.survivors(results) == []
+    for room in ROOMS:
+        of_it = [one for name, one in results.items() if name.split("/")[0] == room]
+        assert len(of_it) >= 30
+    assert EQUIVALENT.keys() <= results.keys()
+    caught = sum(bool(one.caught_by) for one in results.values())
+    assert caught >= 0.95 * len(results)
+
+
+def test_the_page_shows_what_is_stored():
+    page = (ROOT / "docs" / "evaluation" / "calibration.md").read_text()
+    assert "\n".join(table(stored())) in page

@@ -180,9 +180,14 @@ def test_proposal_has_the_density_it_says(name, sums, pull):
 @every_prior
 @pytest.mark.parametrize("sums", [[0.0, 0.0, 0.0], [0.0, 1.0, 3.0]])
 def test_proposal_is_close_to_the_conditional_law(name, sums):
+    assert effective_share(name, sums, 400) > 0.8
+    assert effective_share(name, sums, 10**6) > 0.8
+
+
+def effective_share(name, sums, n_rows):
     """With one count and many rows the weights target / proposal are nearly constant."""
     prior = WEIGHT_PRIORS[name](3.0, 1.2, 6)
-    others, n_rows, sums = np.array([-1.0, 0.5, 0.2]), 400, np.array(sums)
+    others, sums = np.array([-1.0, 0.5, 0.2]), np.array(sums)
     log_r = -np.log(np.exp(others).sum())
     pull = Pull(math.log(n_rows) + log_r, math.log(n_rows) + 2 * log_r)
     law = prior.rare_law(sums, others, pull)
@@ -194,7 +199,7 @@ def test_proposal_is_close_to_the_conditional_law(name, sums):
         log_prior = prior.log_density(np.append(theta, others))
         log_weights.append(rows + log_prior - law.log_density(theta))
     weights = np.exp(log_weights - np.max(log_weights))
-    assert weights.mean() ** 2 / (weights**2).mean() > 0.8  # effective share of the draws
+    return weights.mean() ** 2 / (weights**2).mean()
 
 
 def test_edge_of_the_table_is_never_met_but_known():
@@ -204,6 +209,11 @@ def test_edge_of_the_table_is_never_met_but_known():
 
 
 # The size-ordered prior
+
+
+def test_trajectories_are_told_how_far_atoms_move():
+    precision = SizeOrderedPrior(3.0, 2.0, 4).precision(np.array([True, False]))
+    np.testing.assert_allclose(precision, [1.0 + 6.0**2, 6.0 / 3.0])
 
 
 def test_size_ordered_density_at_concentration_one():

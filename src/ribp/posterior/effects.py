@@ -32,17 +32,25 @@ class Effect(NamedTuple):
 
 
 def effects(draws: Draws, likelihood: Likelihood[Any], places: IntArray) -> list[Effect]:
-    """Return what features in these places of the draws change."""
-    found: list[list[tuple[FloatArray, FloatArray]]] = [[] for _ in places]
+    """Return what features in these places of the draws change.
+
+    Rows that have a feature tell, in the draws where some row does. Nobody may have one that is
+    known: all rows tell then what it would change.
+    """
+    n_draws = len(draws.parameters)
+    found: list[list[list[FloatArray]]] = [[] for _ in places]
+    used = np.zeros((places.size, n_draws), bool)
     for s, given in enumerate(draws.parameters):
         rows = draws.unpacked(s)
         for at, place in enumerate(places.tolist()):
             having = np.flatnonzero(rows[:, place])
-            if not having.size:
-                continue
-            some = rows[having[:: -(-having.size // _ROWS)]]
+            used[at, s] = having.size > 0
+            asked = having if having.size else np.arange(len(rows))
+            some = rows[asked[:: -(-asked.size // _ROWS)]]
+            some[:, place] = 1
             eta = likelihood.means(some, given)
             pair = (eta - given.features[place], eta)
-            without, present = (likelihood.event_probs(one, given).mean(axis=0) for one in pair)
-            found[at].append((without, present))
-    return [Effect(*(np.array(part) for part in zip(*one, strict=True))) for one in found]
+            found[at].append([likelihood.event_probs(one, given).mean(axis=0) for one in pair])
+    kept = np.where(used.any(axis=1, keepdims=True), used, True)
+    each = zip(found, kept, strict=True)
+    return [Effect(*np.array(one)[which].transpose(1, 0, 2)) for one, which in each]
