@@ -41,5 +41,43 @@ EQUIVALENT = {
         "a column whose spread is, to the last bit, the least that counts: what counts as constant"
         " is a choice of ours, and both units serve"
     ),
+    "likelihoods/kind_rows.py:62:19-62:20 index": (
+        "what a sweep has added up: columns of kinds ask the rows again, and nobody reads it"
+    ),
+    "likelihoods/noisy_or.py:130:23-130:75 sign": (
+        "the precision of a Gaussian model that only proposes rows: enumeration does not use it,"
+        " and annealing weighs proposals by what they are, whatever they are"
+    ),
+    "mcmc/augmented_moves.py:227:20-227:29 sign": (
+        "saves the likelihood of a count that cannot be: -inf plus what is finite is -inf"
+    ),
+    "prior/inclusion.py:47:68-47:87 sign": (
+        "the sum is one but for rounding: to divide by it or to multiply is the same"
+    ),
+    "prior/rejection.py:39:49-39:52 factor": (
+        "a probability of two instead of one: a uniform number is below both"
+    ),
+    "variational/features.py:100:20-100:23 factor": (
+        "saves a multiplication by one; powers are at most one, so two is never asked for"
+    ),
+    "variational/hybrid_rows.py:171:27-171:28 index": (
+        "another stream of random numbers, of the same law"
+    ),
+    "variational/stochastic.py:308:60-308:61 index": (
+        "another stream of random numbers, for rows that are computed and not drawn"
+    ),
+    "variational/mean_field.py:76:91-76:92 index": (
+        "probabilities of counts of the ends of a law that has none: never read"
+    ),
+    "variational/point_weights.py:108:26-108:30 factor": (
+        "a line search that ends within 2e-8 of log mass instead of 1e-8, and only climbs"
+    ),
+    "variational/structured_rows.py:145:85-145:89 sign": (
+        "only whether the number is finite is looked at, so that a row is named"
+    ),
+    "weights/size_ordered.py:137:59-137:77 dropped": (
+        "a constant factor for each kind of sum: it cancels in every conditional law of the table,"
+        " and the rest in the ratio of a density of the same table at two places"
+    ),
 }
 """Reasons, by name."""

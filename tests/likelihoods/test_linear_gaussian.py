@@ -176,3 +176,9 @@ def test_a_precision_that_is_not_positive_definite_is_an_error():
         likelihood.draw(np.random.default_rng(0), given, wrong)
     with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
         likelihood.log_weight(given, wrong)
+
+
+def test_the_first_guess_has_the_size_of_the_data():
+    values = 10.0 * np.random.default_rng(0).normal(size=(30, 2))
+    guess = LinearGaussian().first_guess(complete(values), 3)
+    np.testing.assert_allclose(guess.noise_scale, 0.2 * values.std())

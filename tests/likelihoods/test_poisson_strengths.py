@@ -8,7 +8,7 @@ from scipy import stats
 
 from ribp.errors import InputError
 from ribp.likelihoods import PoissonCounts, PoissonStrengths, exposures
-from ribp.likelihoods.data import Data, with_missing
+from ribp.likelihoods.data import Data, complete, with_missing
 from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.poisson_sweeps import poisson_strength_work
 from ribp.mcmc import gibbs_rows
@@ -206,3 +206,9 @@ def test_exposures_about_follow_the_totals_of_rows():
     data = with_missing(np.array([[1.0, 3.0], [2.0, np.nan], [0.0, 0.0]]))
     np.testing.assert_allclose(exposures.about(data, learn=True), [1.5, 1.5, 0.1])
     np.testing.assert_array_equal(exposures.about(data, learn=False), 1.0)
+
+
+def test_annealing_is_told_the_shape_of_strengths():
+    likelihood, data = PoissonStrengths(), complete(np.ones((3, 2)))
+    given = likelihood.first_guess(data, 2)._replace(strength_scale=0.5)
+    assert likelihood.row_kernels(data, given).features[2] == 4.0

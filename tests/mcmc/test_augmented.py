@@ -177,6 +177,7 @@ def relocation_matrix(target, places):
         for old in ones:
             place(target, z, own).shift(old, -1)
             log_weights = moves.relocation_log_weights(target)
+            assert log_weights.size == target.z.size + 1
             weights = np.exp(log_weights - log_weights.max())
             for new in np.flatnonzero(weights):
                 base = tuple(target.z.tolist()), target.own

@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from ribp.mcmc.slice_sampling import slice_step
-from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
+from ribp.testing.goodness import (
+    frequencies_p_value,
+    holds,
+    is_caught,
+    mean_p_value,
+    replicates,
+)
 
 LAWS = {
     "normal": (stats.norm(1, 2), lambda x: -((x - 1) ** 2) / 8),
@@ -38,3 +44,20 @@ def test_slice_steps_keep_a_law(name):
     law, log_density = LAWS[name]
     assert holds(chain(law, log_density), replicates(4000))
     assert is_caught(chain(law, lambda x: 1.5 * log_density(x)), 4000)
+
+
+def test_two_pieces_with_a_gap():
+    """Where the interval ends must be random: a gap is crossed from both sides equally often."""
+
+    def log_density(x):
+        return 0.0 if 0.0 <= x <= 1.0 or 1.5 <= x <= 2.0 else -np.inf
+
+    def p_values(n, seed):
+        rng = np.random.default_rng(seed)
+        start = rng.uniform(0.0, 1.5, n)
+        start[start > 1.0] += 0.5
+        after = [slice_step(rng, x, log_density) for x in start]
+        cells = np.histogram(after, [0.0, 0.5, 1.25, 2.0])[0]
+        return [frequencies_p_value(cells, np.full(3, 1 / 3))]
+
+    assert holds(p_values, replicates(2000))

@@ -10,7 +10,7 @@ from scipy.special import betaln, expit, gammaln, logsumexp
 import ribp
 from ribp.mcmc import weight_moves
 from ribp.testing.geweke import one_step_p_values
-from ribp.testing.goodness import holds, is_caught, replicates
+from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from ribp.weights import WEIGHT_PRIORS, WeakLimitPrior
 from tests.helpers.marks import compiled_prior, every_prior
 
@@ -284,3 +284,32 @@ def test_the_paper_s_joint_step_moves_in_small_problems_only():
             found.append(chance)
         chances.append(np.mean(found))
     assert chances[0] > 0.01 > chances[1]
+
+
+class Normal:
+    """A target, and the metric that suits it."""
+
+    def log_density(self, theta):
+        return -0.5 * float(theta @ theta)
+
+    def gradient(self, theta):
+        return -theta
+
+    def momentum(self, rng):
+        return rng.standard_normal(1)
+
+    def velocity(self, momentum):
+        return momentum
+
+
+def test_long_steps_of_trajectories_are_rejected_as_often_as_they_must(monkeypatch):
+    monkeypatch.setattr(weight_moves, "STEP_SIZE", 1.3)
+    law = Normal()
+
+    def p_values(n, seed):
+        rng = np.random.default_rng(seed)
+        starts = rng.standard_normal((n, 1))
+        ends = [weight_moves._trajectory(rng, start, law, law)[0][0] for start in starts]
+        return [mean_p_value(np.square(ends), 1.0)]
+
+    assert holds(p_values, replicates(2000))

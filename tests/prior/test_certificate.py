@@ -13,7 +13,7 @@ from ribp.errors import InputError, TruncationWarning
 from ribp.measures import CompletelyRandomMeasure
 from ribp.measures.levy import log_upper_total
 from ribp.polynomials import RestrictedEntries
-from ribp.prior.certificate import level_bounds, tv_bounds
+from ribp.prior.certificate import _tilted_levels, level_bounds, tv_bounds
 from ribp.prior.request import Request
 from ribp.prior.truncated_weights import _guess
 from ribp.testing.goodness import holds, mean_p_value, replicates
@@ -322,3 +322,17 @@ def test_odds_are_those_of_the_entries():
     theta = np.array([0.3])
     np.testing.assert_allclose(odds(theta), negative_binomial_nonzero(theta, 2.0))
     assert logsumexp(odds(theta)) == pytest.approx(np.log((1 + np.exp(0.3)) ** 2 - 1))
+
+
+def test_what_a_tilted_law_loses_beyond_the_features():
+    """P_f(count > K) over P(a row is kept), at least that of the head alone."""
+    asked = request(
+        ribp.BetaProcess(3), kind="tilted", truncation=ribp.SizeOrdered(2),
+        counts=ribp.counts.as_row_counts("poisson(0.3)", 1),
+    )  # fmt: skip
+    levels, lost = _tilted_levels(asked, np.array([0.5, -1.0]), -2.0)
+    w = np.exp([0.5, -1.0])
+    f = stats.poisson(0.3).pmf(range(3))
+    kept = (f @ [1.0, w.sum(), w.prod()]) / (1.0 + w).prod() * np.exp(-np.exp(-2.0))
+    assert levels.tolist() == [2]
+    assert lost[0] == pytest.approx(stats.poisson(0.3).sf(2) / kept)

@@ -382,3 +382,10 @@ def test_bad_measures(make, words):
     with pytest.raises(InputError) as caught:
         make()
     assert words in str(caught.value)
+
+
+def test_rows_without_ones_have_no_features():
+    draw = ribp.simulate(0, n_rows=3, counts="exactly(0)", measure=ribp.BetaProcess(2))
+    assert draw.rows.shape == (3, 0)
+    one = ribp.simulate(0, n_rows=1, counts="exactly(1)", measure=ribp.BetaProcess(2))
+    assert one.rows.shape == (1, 1)

