@@ -137,6 +137,6 @@ def measures() -> Measures:
         yield Measure(f"(I, k) = ({name}): binary sweep / X A'", binary, 40.0)
         for kind, one in each.items():
             yield Measure(f"  {kind} / binary", one / binary, LIMITS.get(kind, 1.0))
-        yield Measure("  Poisson data: strengths / binary", each_count[name], 4.0)
+        yield Measure("  Poisson data: strengths / binary", each_count[name], 6.0)
     dearest = max(grown, key=grown.__getitem__)
     yield Measure(f"{TIMES}x rows / {TIMES}x time, {dearest}", grown[dearest], 1.3)
