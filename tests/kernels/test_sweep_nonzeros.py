@@ -213,8 +213,8 @@ def test_what_may_not_change_is_certain(kind, truth, loud):
                 log_odds = kernel.value_log_odds(i, gain, case.squares, step, case.entries)
                 assert (log_odds if z[i] else -log_odds) > 37.0
                 assert not z[i] or case.shares(i, gain[i])[int(z[i]) - 1] > 1 - 1e-15
-        for i in on:
-            if not kernel.may_move(i, z, gain, terms, case.gram):
+        for a, i in enumerate(on):
+            if not kernel.may_move(a, a + 1, active, z, gain, terms, case.gram.matrix):
                 out = np.empty(FEATURES)
                 kernel.relocation_log_weights(i, z, gain, terms, case.gram, case.entries, out)
                 assert np.delete(out, i).max() < out[i] - FAR

@@ -204,13 +204,16 @@ def test_only_units_that_may_move_are_weighed(kind, loud):
     case = Case(kind, "interval", "all").louder(loud)
     for z in ROWS:
         total, ahead = float(z.sum()), case.ahead(z.astype(float))
-        given = (case.squares, ahead, case.gram, case.growth)
+        given = (z.astype(float), total, case.squares, ahead, case.gram.matrix, case.growth)
+        found = []
         for i in np.flatnonzero(z):
             weights = case.unit_weights(z, i)
             others = np.delete(weights, i).max() - weights[i]
-            moves = kernel.may_move(i, z.astype(float), total, *given)
+            moves = kernel.may_move(i, i + 1, *given)
             assert moves or others < -FAR
             assert not moves or others >= -FAR - 2 * case.growth * total
+            found.append(moves)
+        assert kernel.may_move(0, FEATURES, *given) == any(found)
 
 
 @each_kind

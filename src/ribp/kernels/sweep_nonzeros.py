@@ -157,15 +157,23 @@ def _value_each(seed, place, z, nonzeros, gain, terms, gram, entries, step):
 
 
 @jit
-def may_move(i, z, gain, terms, gram):
-    """Return whether any place but i may have a weight that `pick` does not take for zero."""
-    row, value, inverse, reserve = gram.matrix[i], z[i], terms.inverse, terms.reserve
-    squares, least = terms.squares, least_log_weight(value, gain[i], terms.squares[i]) - FAR
-    rivals = 0
-    for j in range(z.shape[0]):
-        most = most_log_total(gain[j] + row[j] * value, squares[j], inverse[j], reserve[j])
-        rivals += (most >= least) & (z[j] == 0.0)
-    return rivals > 0
+def may_move(first, last, active, z, gain, terms, matrix):
+    """Return whether any of the entries active[first : last] may have another place.
+
+    That is, a place whose weight `pick` does not take for zero; `matrix` is that of the Gram.
+    """
+    squares, inverse, reserve, rivals = terms.squares, terms.inverse, terms.reserve, 0
+    for a in range(first, last):
+        i = active[a]
+        value = z[i]
+        least = least_log_weight(value, gain[i], squares[i]) - FAR
+        for j in range(z.shape[0]):
+            free = gain[j] + matrix[i, j] * value
+            most = most_log_total(free, squares[j], inverse[j], reserve[j])
+            rivals += (most >= least) & (z[j] == 0.0)
+        if rivals > 0:
+            return True
+    return False
 
 
 @jit
@@ -190,14 +198,13 @@ def relocation_log_weights(i, z, gain, terms, gram, entries, out):
 
 
 @jit
-def _any_may_change(z, nonzeros, gain, terms, gram, active):
-    """Return whether any entry may have another place, or another value in its own."""
-    squares = terms.squares
+def all_keep(nonzeros, active, z, gain, squares):
+    """Return whether all entries that are not zero surely keep their values."""
     for a in range(nonzeros):
         i = active[a]
-        if not surely_keeps(z[i], gain[i], squares[i]) or may_move(i, z, gain, terms, gram):
-            return True
-    return False
+        if not surely_keeps(z[i], gain[i], squares[i]):
+            return False
+    return True
 
 
 @jit
@@ -206,8 +213,8 @@ def _relocate_each(seed, place, z, nonzeros, gain, terms, gram, entries, active,
     for last in range(nonzeros - 1, -1, -1):
         u, v = next_pair(seed, place)
         i = take_out_one(u, active, last)
-        j = i
-        if may_move(i, z, gain, terms, gram):
+        active[last] = j = i
+        if may_move(last, last + 1, active, z, gain, terms, gram.matrix):
             relocation_log_weights(i, z, gain, terms, gram, entries, weights)
             j = pick(weights, v)
             if j != i:
@@ -329,7 +336,10 @@ def sweep(
         if moves[law, FLIPS] and may_change_value(z, nonzeros, gain, terms, active, steps[law]):
             _value_each(seed, place, z, nonzeros, gain, terms, gram, entries, steps[law])
             nonzeros = list_ones(z, active)
-        if moves[law, RELOCATIONS] and _any_may_change(z, nonzeros, gain, terms, gram, active):
+        if moves[law, RELOCATIONS] and (
+            not all_keep(nonzeros, active, z, gain, squares)
+            or may_move(0, nonzeros, active, z, gain, terms, gram.matrix)
+        ):
             _relocate_each(
                 seed, place, z, nonzeros, gain, terms, gram, entries, active, work[WEIGHTS]
             )

@@ -117,32 +117,28 @@ def list_units(z, units):
 
 
 @jit
-def may_move(i, z, total, squares, ahead, gram, growth):
-    """Return whether a unit at i may go where `pick` does not take the weight for zero."""
-    row, least = gram.matrix[i], ahead[i] + squares[i] - FAR - growth * total
-    rivals = 0
-    for j in range(z.shape[0]):
-        rivals += ahead[j] + row[j] >= least
-    return rivals > (ahead[i] >= least)
+def may_move(first, last, z, total, squares, ahead, matrix, growth):
+    """Return whether a unit at any of the places first, ..., last - 1 may go elsewhere.
 
-
-@jit
-def _any_may_move(z, total, squares, ahead, gram, growth):
-    for i in range(z.shape[0]):
-        if z[i] > 0.0 and may_move(i, z, total, squares, ahead, gram, growth):
-            return True
+    That is, where `pick` does not take the weight for zero; `matrix` is that of the Gram.
+    """
+    for i in range(first, last):
+        if z[i] > 0.0:
+            least, rivals = ahead[i] + squares[i] - FAR - growth * total, 0
+            for j in range(z.shape[0]):
+                rivals += ahead[j] + matrix[i, j] >= least
+            if rivals > (ahead[i] >= least):
+                return True
     return False
 
 
 @jit
 def _move_each(seed, place, z, total, squares, ahead, gram, growth, units, weights):
     """Move every unit once, in random order."""
-    if not _any_may_move(z, total, squares, ahead, gram, growth):
-        return
     for last in range(list_units(z, units) - 1, -1, -1):
         u, v = next_pair(seed, place)
         i = take_out_one(u, units, last)
-        if may_move(i, z, total, squares, ahead, gram, growth):
+        if may_move(i, i + 1, z, total, squares, ahead, gram.matrix, growth):
             unit_log_weights(i, z, squares, ahead, gram, growth, weights)
             j = pick(weights, v)
             if j != i:
@@ -252,7 +248,9 @@ def sweep(
                 total = _birth_or_death(
                     seed, place, z, total, squares, ahead, gram, growth, steps[law], weights
                 )
-        if moves[law, RELOCATIONS]:
+        if moves[law, RELOCATIONS] and may_move(
+            0, features, z, total, squares, ahead, gram.matrix, growth
+        ):
             _move_each(seed, place, z, total, squares, ahead, gram, growth, units, weights)
         if moves[law, WHOLE]:
             _value_each(seed, place, z, total, squares, ahead, gram, tables[law], growth, values)
