@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ribp import counts, kinds
+from ribp.likelihoods import kind_steps
 from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
 from ribp.likelihoods.data import complete, with_missing
 from ribp.likelihoods.kind_steps import Proposal, Steps
@@ -78,6 +79,7 @@ def test_rows_that_are_updated_wrongly_are_caught(names, change, centre):
 
 def test_a_way_back_by_the_old_slope_is_caught(monkeypatch):
     """The reverse proposal must be that of the new point."""
+    monkeypatch.setattr(kind_steps, "TOGETHER", 0.0)
     laws, right = [], Proposal.at
 
     def old(slope, bent, exact):
