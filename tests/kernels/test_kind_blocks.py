@@ -11,11 +11,12 @@ from tests.kernels.test_kind_features import (
     LAW,
     LEVEL,
     NAMES,
+    OWN,
     PLACES,
     ROWS,
     SEEN,
     X,
-)  # fmt: skip
+)
 
 N, D = X.shape
 BLOCKS = {"all": [0, 1, 2], "two, in another order": [2, 0], "none": []}
@@ -27,7 +28,7 @@ def added(block, seen):
     sums = np.zeros((D, 1 + m + m * (m + 1) // 2))
     observed = np.zeros((0, 0), bool) if seen.all() else seen
     kernel.add_blocks(
-        PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background,
+        PLACES.numbers(X), observed, np.log(OWN), ROWS, COLUMNS, GIVEN.features, GIVEN.background,
         np.array(block, np.int64), LEVEL, sums,
     )  # fmt: skip
     found = np.empty_like(sums)
@@ -35,7 +36,7 @@ def added(block, seen):
     return found
 
 
-def constants(kind, own, x):
+def constants(kind, own, x, exposures):
     """Return what the kernel leaves out of log p, as it does not depend on eta."""
     if kind.has_units:
         jacobian = np.log(x) if kind.name == "positive" else 0.0
@@ -44,19 +45,22 @@ def constants(kind, own, x):
         return gammaln(4.0) - gammaln(x + 1.0) - gammaln(4.0 - x)
     if kind.name == "negbin":
         return gammaln(x + np.exp(own[0])) - gammaln(np.exp(own[0])) - gammaln(x + 1.0)
-    return -gammaln(x + 1.0) if kind.name == "log-poisson" else 0.0
+    return x * np.log(exposures) - gammaln(x + 1.0) if kind.name == "log-poisson" else 0.0
 
 
 @pytest.mark.parametrize("seen", SEEN)
 @pytest.mark.parametrize("block", BLOCKS)
 def test_sums_are_those_of_the_laws(block, seen):
     found = added(BLOCKS[block], SEEN[seen])
-    eta, y = LAW.means(ROWS, GIVEN), np.hstack([np.ones((N, 1)), ROWS[:, BLOCKS[block]]])
+    eta, y = (
+        LAW.exposed(LAW.means(ROWS, GIVEN), OWN),
+        np.hstack([np.ones((N, 1)), ROWS[:, BLOCKS[block]]]),
+    )
     m = y.shape[1]
     for d, kind in enumerate(PLACES.kinds):
         here, at, own = SEEN[seen][:, d], PLACES.latent(d), GIVEN.own[PLACES.own(d)]
         x, level = X[here, d], 1 if kind.width > 1 else 0
-        log_p = kind.log_density(x, eta[here][:, at], own) - constants(kind, own, x)
+        log_p = kind.log_density(x, eta[here][:, at], own) - constants(kind, own, x, OWN[here])
         slope, bent = (one[:, level] for one in kind.slopes(x, eta[here][:, at], own))
         curved = (y[here].T * bent) @ y[here]
         expected = [log_p.sum(), *(y[here].T @ slope), *curved[np.tril_indices(m)]]

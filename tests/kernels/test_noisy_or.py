@@ -73,7 +73,7 @@ class Row:
     def __init__(self):
         self.columns, self.terms = _columns(DIMS), kind_terms.new_terms(DIMS)
         self.latent = _latent(GIVEN.features, GIVEN.background)
-        kind_terms.fill_terms(X, SEEN, *self.columns, *self.terms)
+        kind_terms.fill_terms(X, SEEN, 0.0, *self.columns, *self.terms)
         self.work, self.shares = np.empty((rows_kernel.WORK, FEATURES)), np.empty(DIMS)
         rows_kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
         density = NoisyOr().log_density(
@@ -114,8 +114,8 @@ def test_new_rows_by_enumeration(name):
     kernels = NoisyOr().row_kernels(Data(np.where(SEEN, X, 0.0)[None], SEEN[None]), GIVEN)
     sums, probs, sample = np.empty(1), np.empty((1, FEATURES)), np.empty((1, FEATURES), np.int8)
     posterior_kinds.enumerate_all(
-        np.zeros(1, np.uint64), kernels.values, kernels.observed, *kernels.features, THETA,
-        TABLE[name], sums, probs, sample,
+        np.zeros(1, np.uint64), kernels.values, kernels.observed, *kernels.own, *kernels.features,
+        THETA, TABLE[name], sums, probs, sample,
     )  # fmt: skip
     log_p = TABLE[name][ROWS.sum(axis=1)] + ROWS @ THETA + Row().density
     expected = np.exp(log_p).sum()

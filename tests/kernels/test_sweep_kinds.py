@@ -27,6 +27,9 @@ MIXED = list(KINDS)
 TABLES = {name: [name] * 2 for name in KINDS} | {"mixed": MIXED, "many": ["binary"] * 19}
 SIZES = {"usual": 1.0, "large": 40.0, "very large": 200.0, "huge": 2000.0}
 
+OWN = 1.7
+"""The exposure of rows."""
+
 
 class Row:
     """One row of a table, with features."""
@@ -44,14 +47,14 @@ class Row:
         self.terms = kind_terms.new_terms(len(names))
         mask = np.zeros(0, bool) if self.seen.all() else self.seen
         kind_terms.fill_terms(
-            self.law.places.numbers(self.x[None])[0], mask, *self.columns, *self.terms
+            self.law.places.numbers(self.x[None])[0], mask, np.log(OWN), *self.columns, *self.terms
         )
         self.work = np.empty((kernel.WORK, FEATURES))
         self.shares = np.empty(self.law.places.n_latent)
         kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
 
     def log_likelihood(self):
-        eta = self.law.means(ROWS, self.given)
+        eta = self.law.exposed(self.law.means(ROWS, self.given), np.full(len(ROWS), OWN))
         density = self.law.log_density(np.tile(self.x, (len(ROWS), 1)), eta, self.given)
         return density[:, self.seen].sum(axis=1)
 
@@ -104,7 +107,7 @@ def gains(law, features, x):
     """Return gains of all rows of features, whatever they are."""
     latent, terms = law._latent(features, np.zeros(features.shape[1])), kind_terms.new_terms(3)
     columns = law.places.columns(law.places.start)
-    kind_terms.fill_terms(x, np.zeros(0, bool), *columns, *terms)
+    kind_terms.fill_terms(x, np.zeros(0, bool), 0.0, *columns, *terms)
     work, eta = np.empty((kernel.WORK, FEATURES)), np.empty(features.shape[1])
     kernel.fill_linear(*terms, latent.loadings, work)
     found = []
@@ -189,8 +192,8 @@ def swept(names, moves, theta=THETA, seen="most", n=12):
     steps = np.diff(table_)[None]
     size = row.shares.size
     kernel.sweep(
-        np.uint64(1), 0, 7, np.zeros((n, FEATURES)), data, observed, rows, row.columns, row.terms,
-        row.latent, theta, table_[None], steps, np.zeros(n, np.int64),
+        np.uint64(1), 0, 7, np.zeros((n, FEATURES)), data, observed, np.full(n, np.log(OWN)), rows,
+        row.columns, row.terms, row.latent, theta, table_[None], steps, np.zeros(n, np.int64),
         np.array([[one in moves for one in (FLIPS, RELOCATIONS, WHOLE)]]),
         np.ones((size, FEATURES)), np.full(FEATURES, float(size)), np.eye(FEATURES), 0.5, 4.0,
     )  # fmt: skip

@@ -30,7 +30,7 @@ from ribp.kernels.kind_terms import (
 
 
 @jit
-def derivatives(x, eta, c, level, columns, shares):
+def derivatives(x, eta, exposure, c, level, columns, shares):
     """Return l but for what does not depend on eta, l' and -l'' of an entry in column c."""
     _, form, ats, width, begin, thresholds, numbers = columns
     at = ats[c]
@@ -51,24 +51,24 @@ def derivatives(x, eta, c, level, columns, shares):
             rest += 0.0 if k == one else shares[k]
         return value, rest if int(x) == level[c] else -shares[one], shares[one] * rest
     if form[c] == WEIGHTED:
-        v -= numbers[c, SHIFT]
+        v += numbers[c, PER_COUNT] * exposure - numbers[c, SHIFT]
         times = numbers[c, BASE] + numbers[c, PER_COUNT] * x
         p, q = share_of(v)
         return x * v - times * softplus(v), x - times * p, times * p * q
     if form[c] == EXPONENTIAL:
-        rate = bounded_exp(v)
+        rate = bounded_exp(v + exposure)
         return x * v - rate, x - rate, rate
     rest = x * numbers[c, BASE] - v
     return -0.5 * rest * rest, rest, 1.0
 
 
 @jit
-def add_blocks(data, observed, rows, columns, features, background, block, level, sums):
+def add_blocks(data, observed, exposures, rows, columns, features, background, block, level, sums):
     """Add log p, G and the lower half of H, line by line, of every column.
 
     Parameters
     ----------
-    data, observed, rows, columns, features, background, level
+    data, observed, exposures, rows, columns, features, background, level
         As in `kind_features.add_sums`.
     block
         Numbers of the features.
@@ -89,7 +89,9 @@ def add_blocks(data, observed, rows, columns, features, background, block, level
         for c in range(place.shape[0]):
             if observed.shape[0] > 0 and not observed[n, place[c]]:
                 continue
-            value, slope, bent = derivatives(data[n, place[c]], eta, c, level, columns, shares)
+            value, slope, bent = derivatives(
+                data[n, place[c]], eta, exposures[n], c, level, columns, shares
+            )
             sums[c, 0] += value
             for p in range(number):
                 sums[c, 1 + on[p]] += slope

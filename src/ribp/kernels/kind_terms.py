@@ -6,13 +6,14 @@ levels. With sp(v) = log(1 + exp v), every kind is a sum of few functions of eta
     log p(x | eta) = c eta - sum_t m_t sp(eta - s_t) - r exp(eta) - q eta^2/2 + h L(eta) + const,
 
 L(eta) = log(1 - exp(-eta)), and unordered levels are eta_x - log sum_r exp eta_r. Which c, m, s, r,
-q and h an entry has follows from its value and the form of its column:
+q and h an entry has follows from its value, the form of its column and the logarithm e of the
+exposure of its row:
 
 - ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has c = 1 unless it is the first, and a term at
   t_{x-1} and at t_x, as far as there are such, m = 1. Two levels: x eta - sp(eta);
 - LEVELS: unordered;
-- WEIGHTED: c = x and one term, m = base + per_count x, at s;
-- EXPONENTIAL: c = x, r = 1;
+- WEIGHTED: c = x and one term, m = base + per_count x, at s, less e if per_count is 1;
+- EXPONENTIAL: c = x, r = exp(e);
 - SQUARE: c = x scale, q = 1;
 - HIT, eta > 0 the rate of a Poisson count of which only is seen whether it is zero (noisy-OR): c =
   -1 if x = 0, h = 1 if x = 1.
@@ -131,8 +132,12 @@ def log_sum_exp(eta, at, width, shares):
 
 
 @jit
-def fill_terms(x, mask, place, forms, ats, widths, begins, thresholds, numbers, whole, real, ends):
+def fill_terms(
+    x, mask, exposure, place, forms, ats, widths, begins, thresholds, numbers, whole, real, ends
+):
     """List the terms of a row of columns, as in `Columns`; `mask` is empty if all was observed.
+
+    `exposure` is e, the logarithm of what rates of counts are multiplied by.
 
     What may be no term is written all the same, and written over by the next: values of entries
     are random, so that a branch for each of them would be foreseen wrongly half of the time.
@@ -160,7 +165,9 @@ def fill_terms(x, mask, place, forms, ats, widths, begins, thresholds, numbers, 
             value, wide, line = 1.0, widths[c], at + int(value)
         elif form == WEIGHTED:
             m = numbers[c, BASE] + numbers[c, PER_COUNT] * value
-            s = numbers[c, SHIFT]
+            s = numbers[c, SHIFT] - numbers[c, PER_COUNT] * exposure
+        elif form == EXPONENTIAL:
+            s = -exposure
         elif form == SQUARE:
             value *= numbers[c, BASE]
         elif form == HIT:
@@ -190,7 +197,7 @@ def fill_eta(z, features, background, eta):
 
 @jit
 def fill_shares(eta, whole, real, ends, shares):
-    """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta); and `shares` of levels."""
+    """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta - s); and `shares` of levels."""
     for t in range(ends[ORDERED]):
         real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[ORDERED], ends[LEVELS]):
@@ -198,7 +205,7 @@ def fill_shares(eta, whole, real, ends, shares):
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        real[P, t] = bounded_exp(eta[whole[AT, t]])
+        real[P, t] = bounded_exp(eta[whole[AT, t]] - real[OFFSET, t])
 
 
 @jit
@@ -214,7 +221,7 @@ def log_likelihood(eta, whole, real, ends, shares):
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         total -= real[TIMES, t] * softplus(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        total -= bounded_exp(eta[whole[AT, t]])
+        total -= bounded_exp(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[EXPONENTIAL], ends[SQUARE]):
         total -= 0.5 * eta[whole[AT, t]] * eta[whole[AT, t]]
     for t in range(ends[SQUARE], ends[HIT]):

@@ -47,8 +47,8 @@ from ribp.kernels.sweep_kinds import (
 
 @jit
 def enumerate_all(
-    seeds, data, observed, columns, terms, latent, scaled, common, diagonal, theta, table,
-    log_sums, probs, sample,
+    seeds, data, observed, exposures, columns, terms, latent, scaled, common, diagonal, theta,
+    table, log_sums, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) - log p(x | z = 0), P(z_i = 1 | x) and a draw of z for every row."""
     place, form, at, width, begin, thresholds, numbers = columns
@@ -62,8 +62,8 @@ def enumerate_all(
     eta[0], none = background, np.zeros(number, np.int8)
     for n in range(data.shape[0]):
         fill_terms(
-            data[n], observed[n], place, form, at, width, begin, thresholds, numbers, whole, real,
-            ends,
+            data[n], observed[n], exposures[n], place, form, at, width, begin, thresholds, numbers,
+            whole, real, ends,
         )  # fmt: skip
         fill_linear(whole, real, ends, loadings, work)
         start(tally, probs[n], sample[n])
@@ -126,8 +126,8 @@ def anneal_particles(
 
 @jit
 def anneal(
-    seeds, n_particles, n_steps, data, observed, columns, terms, latent, scaled, common, diagonal,
-    theta, table, log_sums, errors, probs, sample,
+    seeds, n_particles, n_steps, data, observed, exposures, columns, terms, latent, scaled, common,
+    diagonal, theta, table, log_sums, errors, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) - log p(x | z = 0), its error, P(z_i = 1 | x) and a draw of z for every row."""
     place, form, at, width, begin, thresholds, numbers = columns
@@ -142,8 +142,8 @@ def anneal(
     mask = np.empty(size, np.bool_)
     for n in range(data.shape[0]):
         fill_terms(
-            data[n], observed[n], place, form, at, width, begin, thresholds, numbers, whole, real,
-            ends,
+            data[n], observed[n], exposures[n], place, form, at, width, begin, thresholds, numbers,
+            whole, real, ends,
         )  # fmt: skip
         fill_linear(whole, real, ends, loadings, work)
         spread_mask(observed[n], columns, mask)

@@ -243,8 +243,8 @@ def _lose_by_differences(first, z, eta, whole, real, ends, features, shares, wor
                 before, after = softplus(eta[at] - shift), softplus(other[at] - shift)
             loss += (real[TIMES, t] if t >= ends[LEVELS] else 1.0) * (after - before)
         for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-            at = whole[AT, t]
-            loss += bounded_exp(other[at]) - bounded_exp(eta[at])
+            at, shift = whole[AT, t], real[OFFSET, t]
+            loss += bounded_exp(other[at] - shift) - bounded_exp(eta[at] - shift)
         work[GAINS, j] = loss
 
 
@@ -322,12 +322,13 @@ def excess(z, shift, whole, real, ends, features, background, eta, shares):
 
 @jit
 def sweep(
-    seed, number, first, products, data, observed, rows, columns, terms, latent,
+    seed, number, first, products, data, observed, exposures, rows, columns, terms, latent,
     theta, tables, steps, law_of_row, moves, scaled, diagonal, guide, mean, precision,
 ):  # fmt: skip
     """Update rows number first, first + 1, ... in place: flips, relocations, then whole rows.
 
-    Laws and `observed` as in `sweep_gaussian.sweep`; `terms` is work space. For whole rows,
+    Laws and `observed` as in `sweep_gaussian.sweep`; `exposures` are logarithms, one for each row;
+    `terms` is work space. For whole rows,
     `products`, `scaled`, `diagonal` and `guide` belong to Gaussian data, a column for each latent
     one, of about the same moments.
     """
@@ -345,8 +346,9 @@ def sweep(
         if incomplete:
             mask[:] = observed[n]
         fill_terms(
-            data[n], mask, place, form, at, width, begin, thresholds, numbers, whole, real, ends
-        )
+            data[n], mask, exposures[n], place, form, at, width, begin, thresholds, numbers, whole,
+            real, ends,
+        )  # fmt: skip
         fill_linear(whole, real, ends, loadings, work)
         if moves[law, FLIPS]:
             flip_each(

@@ -38,16 +38,16 @@ class BlockSums:
     columns: Columns
     features: FloatArray
     background: FloatArray
-    used: IntArray
+    block: IntArray
     level: IntArray
 
     def __call__(self, data: Data, rows: Rows) -> FloatArray:
         """Return sums over a block of rows."""
-        m = self.used.size + 1
+        m = self.block.size + 1
         sums = np.zeros((len(self.level), 1 + m + m * (m + 1) // 2))
         add_blocks(
-            self.places.numbers(data.values), data.observed, rows, self.columns, self.features,
-            self.background, self.used, self.level, sums,
+            self.places.numbers(data.values), data.observed, data.log_exposures, rows,
+            self.columns, self.features, self.background, self.block, self.level, sums,
         )  # fmt: skip
         return sums
 

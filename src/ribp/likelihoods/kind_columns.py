@@ -118,6 +118,8 @@ class Places:
         self.column = np.repeat(np.arange(len(kinds)), self.width)
         """Of each latent column."""
         self.variance = np.array([kind.variance for kind in kinds])[self.column]
+        self.exposed = np.array([kind.has_rate for kind in kinds], np.bool_)[self.column]
+        """Which latent columns the exposures of rows act on."""
         n_own = np.array([kind.n_own for kind in kinds], np.int64)
         self.own_at, self.n_own = np.cumsum(n_own) - n_own, n_own
         self.centre = np.array([one for column in columns for one in column.centre])

@@ -70,8 +70,9 @@ class FeatureSums:
         """Return sums over a block of rows, shape (columns, 3)."""
         sums = np.zeros((len(self.level), 3))
         kernel.add_sums(
-            self.which, self.two, self.places.numbers(data.values), data.observed, rows,
-            self.columns, self.features, self.background, self.level, self.steps, sums,
+            self.which, self.two, self.places.numbers(data.values), data.observed,
+            data.log_exposures, rows, self.columns, self.features, self.background, self.level,
+            self.steps, sums,
         )  # fmt: skip
         return sums
 
@@ -91,8 +92,8 @@ class OwnSums:
         """Return sums over a block of rows, shape (columns, candidates)."""
         sums = np.zeros(self.numbers.shape[:2])
         kernel.own_log_likelihoods(
-            self.places.numbers(data.values), data.observed, rows, self.columns, self.features,
-            self.background, self.some, self.numbers, sums,
+            self.places.numbers(data.values), data.observed, data.log_exposures, rows,
+            self.columns, self.features, self.background, self.some, self.numbers, sums,
         )  # fmt: skip
         return sums
 

@@ -108,7 +108,7 @@ class NoisyOr(PoissonCounts):
             if prior.whole.any():
                 products = linear.products(values, observed, offset)
             sweep_kinds.sweep(
-                seed, number, first, products, values, observed, rows, columns,
+                seed, number, first, products, values, observed, data.log_exposures, rows, columns,
                 new_terms(offset.size), latent, *laws[:3], law_of_row, laws.moves,
                 linear.loadings, linear.diagonal, linear.guide, *laws.moments,
             )  # fmt: skip
@@ -139,7 +139,7 @@ class NoisyOr(PoissonCounts):
                 _columns(offset.size), new_terms(offset.size), _latent(features, offset), scaled,
                 gram - np.diag(diagonal), diagonal,
             ),
-            posterior_kinds.enumerate_all, posterior_kinds.anneal,
+            posterior_kinds.enumerate_all, posterior_kinds.anneal, own=(data.log_exposures,),
         )  # fmt: skip
 
     # Entries
