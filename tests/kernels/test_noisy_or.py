@@ -82,15 +82,15 @@ class Row:
         self.density = density[:, SEEN].sum(axis=1)
 
     def log_odds(self, z, i):
-        eta = np.empty(DIMS)
-        kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
+        eta = np.empty((2, DIMS))
+        kind_terms.fill_latent(z, self.latent.features, self.latent.background, eta)
         rows_kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
         prior = THETA[i] + step(TABLE["interval"], int(z.sum() - z[i]))
         return prior + self.work[rows_kernel.GAINS, i]
 
     def log_weights(self, z, i):
         rows_kernel.relocation_log_weights(
-            i, z, 1.0, THETA, *self.terms, *self.latent, np.empty(DIMS), self.work, self.shares
+            i, z, 1.0, THETA, *self.terms, *self.latent, np.empty((2, DIMS)), self.work, self.shares
         )
         return self.work[rows_kernel.GAINS].copy()
 
@@ -101,7 +101,7 @@ def test_moves_leave_the_posterior_unchanged():
     for i in range(FEATURES):
         np.testing.assert_allclose(after_flip(pi, i, row.log_odds), pi, **EXACT)
     np.testing.assert_allclose(after_relocations(pi, row.log_weights), pi, **EXACT)
-    eta, shift = np.empty(DIMS), np.zeros(FEATURES)
+    eta, shift = np.empty((2, DIMS)), np.zeros(FEATURES)
     given = row.latent.features, row.latent.background
     found = np.array(
         [rows_kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS]

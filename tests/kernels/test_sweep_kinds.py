@@ -60,8 +60,8 @@ class Row:
 
     def log_odds(self, law):
         def odds(z, i):
-            eta = np.empty(self.shares.size)
-            kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
+            eta = np.empty((2, self.shares.size))
+            kind_terms.fill_latent(z, self.latent.features, self.latent.background, eta)
             kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
             prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
             return prior + self.work[kernel.GAINS, i]
@@ -69,7 +69,7 @@ class Row:
         return odds
 
     def log_weights(self, z, i):
-        eta = np.empty(self.shares.size)
+        eta = np.empty((2, self.shares.size))
         kernel.relocation_log_weights(
             i, z, 1.0, THETA, *self.terms, *self.latent, eta, self.work, self.shares
         )
@@ -108,12 +108,12 @@ def gains(law, features, x):
     latent, terms = law._latent(features, np.zeros(features.shape[1])), kind_terms.new_terms(3)
     columns = law.places.columns(law.places.start)
     kind_terms.fill_terms(x, np.zeros(0, bool), 0.0, *columns, *terms)
-    work, eta = np.empty((kernel.WORK, FEATURES)), np.empty(features.shape[1])
+    work, eta = np.empty((kernel.WORK, FEATURES)), np.empty((2, features.shape[1]))
     kernel.fill_linear(*terms, latent.loadings, work)
     found = []
     for z in ROWS:
-        kind_terms.fill_eta(z, latent.features, latent.background, eta)
-        kernel.fill_gains(0, z, eta, *terms, *latent, work, np.empty(eta.size))
+        kind_terms.fill_latent(z, latent.features, latent.background, eta)
+        kernel.fill_gains(0, z, eta, *terms, *latent, work, np.empty(eta.shape[1]))
         found.append(work[kernel.GAINS].copy())
     return np.array(found)
 
@@ -131,9 +131,9 @@ def test_two_unordered_levels_are_a_binary_column(first):
 
 def test_gains_from_a_feature_on_are_those_of_all():
     row = Row(MIXED, "all")
-    eta = np.empty(row.shares.size)
+    eta = np.empty((2, row.shares.size))
     for z in ROWS:
-        kind_terms.fill_eta(z, row.latent.features, row.latent.background, eta)
+        kind_terms.fill_latent(z, row.latent.features, row.latent.background, eta)
         kernel.fill_gains(0, z, eta, *row.terms, *row.latent, row.work, row.shares)
         everything = row.work[kernel.GAINS].copy()
         row.work[kernel.GAINS] = np.nan
@@ -147,11 +147,12 @@ def test_factors_agree_with_differences_where_eta_is_extreme(level):
     names = ["binary"] * 5 + ["ordinal", "categorical", "binomial", "negbin"]
     row = Row(names, "all", 3.0)
     signs = np.where(np.arange(row.shares.size) % 2, -1.0, 1.0)
-    factors = row.latent._replace(background=row.latent.background + level * signs)
+    background = row.latent.background[kind_terms.ETA] + level * signs
+    factors = row.latent._replace(background=kernel.with_odds(background))
     assert factors.every > 0
-    eta = np.empty(row.shares.size)
+    eta = np.empty((2, row.shares.size))
     for z in ROWS:
-        kind_terms.fill_eta(z, factors.features, factors.background, eta)
+        kind_terms.fill_latent(z, factors.features, factors.background, eta)
         gains = []
         for latent in (factors, factors._replace(every=0)):
             kernel.fill_gains(0, z, eta, *row.terms, *latent, row.work, row.shares)
@@ -175,7 +176,7 @@ def test_relocations_that_walk_are_caught():
 def test_whole_rows_leave_the_posterior_unchanged(law):
     row, shift = Row(MIXED), np.array([0.5, -1.0, 2.0, 0.1])
     pi, q = posterior(row.log_likelihood(), TABLE[law]), proposal_law(TABLE[law], THETA + shift)
-    eta = np.empty(row.shares.size)
+    eta = np.empty((2, row.shares.size))
     given = row.latent.features, row.latent.background
     excess = np.array([kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS])
     np.testing.assert_allclose(after_proposal(pi, q, excess), pi, **EXACT)

@@ -36,7 +36,7 @@ def derivatives(x, eta, exposure, c, level, columns, shares):
     at = ats[c]
     v = eta[at]
     if form[c] == ORDERED:
-        here, cuts, slope, bent = int(x), thresholds[begin[c] :], 0.0, 0.0
+        here, cuts, slope, bent = int(x), thresholds[0, begin[c] :], 0.0, 0.0
         if here > 0:
             p, q = share_of(v - cuts[here - 1])
             slope, bent = q, p * q

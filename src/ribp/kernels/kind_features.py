@@ -91,10 +91,10 @@ def add_sums(
             if form[c] == ORDERED:
                 here = int(x)
                 if here > 0:
-                    p, q = share_of(v - thresholds[begin[c] + here - 1])
+                    p, q = share_of(v - thresholds[0, begin[c] + here - 1])
                     add_logistic(1.0, 1.0, p, q, step, growth, two, sums, c)
                 if here < width[c] - 1:
-                    p, q = share_of(v - thresholds[begin[c] + here])
+                    p, q = share_of(v - thresholds[0, begin[c] + here])
                     add_logistic(0.0, 1.0, p, q, step, growth, two, sums, c)
             elif form[c] == LEVELS:
                 fill_level_shares(eta, at, width[c], shares)

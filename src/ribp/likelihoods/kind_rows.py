@@ -99,7 +99,8 @@ class RowsOfKinds(KindEntryLaw):
         loadings = np.ascontiguousarray(features.T)
         steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
         growth = np.exp(np.stack([steps, -steps]))
-        return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
+        both = np.stack([features, growth[0].T])
+        return kernel.Latent(both, loadings, growth, kernel.with_odds(background), every)
 
     def _from_first(self, numbers: FloatArray) -> FloatArray:
         """Return latent numbers, those of unordered levels less the first: rows see no more."""
