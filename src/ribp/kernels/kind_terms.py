@@ -182,7 +182,7 @@ def fill_terms(
             s, scale = -exposure, growth
         elif form == SQUARE:
             value *= numbers[c, BASE]
-        elif form == HIT:
+        else:
             is_term = value > 0.0
             value = 0.0 if is_term else -1.0
         whole[LINE, lines], real[COEFFICIENT, lines] = line, value
