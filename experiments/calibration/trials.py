@@ -45,9 +45,8 @@ def joint_trials() -> Iterator[Joint]:
     ):
         for name, case in found.items():
             yield Joint("gibbs-rows", law, name, trial(case, rows))
-    for name, (columns, law, scale) in kinds.TABLES.items():
-        table = kinds.table(columns, feature_scale=scale)
-        yield Joint("gibbs-rows", "columns of kinds", name, kinds.Joint(table, law))
+    for name in kinds.TABLES:
+        yield Joint("gibbs-rows", "columns of kinds", name, kinds.joint(name))
     for learn, laws in ((False, buffets.MIXED), (True, buffets.FEW)):
         step, mass = buffets.augmented_sweep(learn_mass=learn), None if learn else 2.0
         made = buffets.AugmentedTrial(step, laws, mass)

@@ -299,6 +299,7 @@ def test_data_that_have_changed_since_the_run(ribp, made, table, tmp_path):
         (["simulate", "--rows", "3", "--counts", "ex(2)", "--out", "r.csv"], 2, "law"),
         (["simulate", "--rows", "0", "--counts", "exactly(2)", "--out", "r.csv"], 2, "--rows"),
         (["compare", "DATA", "--holdout", "0"], 2, "--holdout"),
+        (["compare", "DATA", "--likelihood", "poisson"], 2, "fit --holdout 0.1 for each model"),
         (["nonsense"], 2, "nonsense"),
     ],
 )

@@ -55,6 +55,29 @@ def test_a_run_knows_its_levels(ribp, table, tmp_path, monkeypatch):
     check_reports(ribp, run)
 
 
+def test_a_run_whose_rows_have_exposures(ribp, table, tmp_path, monkeypatch):
+    shorten(monkeypatch.setattr)
+    X = pd.read_csv(table)
+    X["days"] = np.arange(1, len(X) + 1) / 7.0
+    path, run = tmp_path / "stays.csv", tmp_path / "run"
+    X.to_csv(path, index=False)
+    words = ["--exposure", "column:days", "--exclude", "ward", "--id", "id"]
+    code, _, wrong = ribp("fit", path, *ASKED, *QUICK, *words, "--holdout", "0.1", "--out", run)
+    assert code == 0, wrong
+    code, _, wrong = ribp(
+        "transform", run, path, "--counts", "column:k", "--decode", "--out", tmp_path / "rows.csv"
+    )
+    assert code == 0, wrong
+    found = pd.read_csv(tmp_path / "rows.csv", index_col=0)
+    assert (found.sum(axis=1).to_numpy() == X["k"].to_numpy()).all()
+    assert ribp("report", run, "--out", tmp_path / "report.html")[0] == 0
+    assert "Exposures of rows" in (tmp_path / "report.html").read_text()
+    words = ["--exposure", "learn", "--id", "id", "--exclude", "days", "--out", tmp_path / "other"]
+    code, _, wrong = ribp("fit", path, *ASKED, *QUICK, *words)
+    assert code != 0
+    assert "must be a number a row" in wrong
+
+
 def check_files(ribp, run, table, tmp_path):
     out = tmp_path / "features.csv"
     assert ribp("features", run, "--out", out)[0] == 0
@@ -88,7 +111,7 @@ def check_reports(ribp, run):
         assert words in page
     code, _, wrong = ribp("compare", run)
     assert code == 2
-    assert "knows no kinds" in wrong
+    assert "knows no other data" in wrong
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_fit_and_transform_in_one():
     [
         ({"likelihood": "gaussian"}, "gaussian"),
         ({"likelihood": "noisy-or"}, "noisy-or"),
-        ({"likelihood": "log-poisson"}, "kinds of columns"),
+        ({"likelihood": "binary"}, "binary"),
         ({"likelihood": "gaussian", "entries": "strengths"}, "gaussian"),
         ({"method": "gibbs"}, "gibbs-rows"),
         ({"method": "structured"}, "gibbs-rows"),
@@ -176,7 +176,7 @@ def test_fit_and_transform_in_one():
 @pytest.mark.parametrize("exposure", [OWN, "learn"], ids=["given", "learn"])
 def test_others_refuse_them_by_name(settings, told, exposure):
     settings = {**COUNTED, "background": "auto", **settings}
-    values = np.minimum(X, 1.0) if settings["likelihood"] == "noisy-or" else X
+    values = np.minimum(X, 1.0) if settings["likelihood"] in ("noisy-or", "binary") else X
     with pytest.raises(InputError, match=told):
         ribp.RestrictedIBP(**settings, **LENGTH).fit(values, counts=COUNTS, exposure=exposure)
 

@@ -56,7 +56,11 @@ _CASES = {
     "noisy-OR": {name: NOISY_OR[name] for name in ("intervals", "known")},
 }
 _TRIALS = {"counts with exposures": Exposed, "counts, exposures learned": Learning}
-_KINDS = {name: [name] * 2 for name in kind_cases.KINDS} | {"mixed": list(kind_cases.KINDS)}
+_EXPOSED = "counts with exposures"
+_KINDS = {name: [name] * 2 for name in kind_cases.KINDS} | {
+    "mixed": list(kind_cases.KINDS),
+    _EXPOSED: ["log-poisson", "negbin", "binary"],
+}
 _LAWS = {"laws of all kinds": buffet_trials.MIXED, "few": buffet_trials.FEW}
 
 RANKED = [
@@ -77,7 +81,8 @@ def ranked_trial(sampler, law, name):
     if sampler == "IndianBuffet":
         return buffet_trials.BuffetTrial(mass=MASS), FORGETS
     if law == "columns of kinds":
-        trial = kind_cases.Joint(kind_cases.table(_KINDS[name]))
+        exposure = "given" if name == _EXPOSED else "one"
+        trial = kind_cases.Joint(kind_cases.table(_KINDS[name], exposure=exposure))
         trial.model = replace(trial.model, mass=MASS)
         return trial, LONG
     model, missing = _CASES[law][name]

@@ -38,10 +38,13 @@ COUNTS = {
     "learned": counts.as_row_counts(counts.learned([0.5, 1.0, 1.0]), 5),
 }
 FEATURES, N_ROWS = 3, 5
+EXPOSURES = np.array([0.4, 1.0, 2.5, 1.3, 0.8])
+"""Exposures of the rows, where they have any."""
 TABLES = {name: ([name] * 2, "interval", None) for name in KINDS}
 TABLES |= {
     "mixed, gap": (list(KINDS), "gap", None),
     "mixed, learned law": (["ordinal", "categorical", "real"], "learned", 0.8),
+    "exposures, gap": (["log-poisson", "negbin", "binary"], "gap", None),
 }
 
 
@@ -56,6 +59,13 @@ def table(names, **options):
     return ColumnsOfKinds(tuple(column(KINDS.get(name, name)) for name in names), **options)
 
 
+def joint(name):
+    """Return the joint test of one of the tables."""
+    names, law, scale = TABLES[name]
+    exposure = "given" if "exposures" in name else "one"
+    return Joint(table(names, feature_scale=scale, exposure=exposure), law)
+
+
 class Joint:
     """What a joint-distribution test asks for: a table of kinds and a sampler."""
 
@@ -67,9 +77,13 @@ class Joint:
         self.missing = np.random.default_rng(2).random(shape) < share
         self.sweep, self.sweeps = update, sweeps
 
+        self.own = EXPOSURES if likelihood.exposure == "given" else None
+
     def simulate(self, rng):
-        state, values = self.model.simulate(rng, self.missing.shape[1])
-        return state, with_missing(np.where(self.missing, np.nan, values))
+        state = self.start(rng, None)
+        values = self.model.likelihood.draw_data(rng, state.rows, state.parameters, self.own)
+        data = with_missing(np.where(self.missing, np.nan, values))
+        return state, data if self.own is None else data._replace(exposures=self.own)
 
     def start(self, rng, data):
         """Return where a chain begins that knows nothing of the truth."""
@@ -87,7 +101,8 @@ class Joint:
 
     def statistics(self, state, data):
         law, given = self.model.likelihood, state.parameters
-        eta, sizes = law.means(state.rows, given), state.rows.sum(axis=0)
+        eta = law.exposed(law.means(state.rows, given), self.own)
+        sizes = state.rows.sum(axis=0)
         seen = data.observed if data.observed.size else np.ones(data.shape, bool)
         density = law.log_density(data.values, eta, given)[seen]
         found = {

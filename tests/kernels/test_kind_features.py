@@ -21,6 +21,7 @@ X = np.array(
         for line in [[RNG.integers(len(VALUES[name])) for name in NAMES] for _ in range(N)]
     ]
 )
+OWN = RNG.gamma(2.0, 0.5, N)
 SEEN = {"all": np.ones(X.shape, bool), "most": RNG.random(X.shape) < 0.7}
 COLUMNS = PLACES.columns(GIVEN.own)
 LEVEL = np.where(COLUMNS.form == LEVELS, 1, 0)
@@ -31,8 +32,8 @@ def added(which, two, seen, steps):
     sums = np.zeros((len(NAMES), 3))
     observed = np.zeros((0, 0), bool) if seen.all() else seen
     kernel.add_sums(
-        which, two, PLACES.numbers(X), observed, ROWS, COLUMNS, GIVEN.features, GIVEN.background,
-        LEVEL, np.vstack([steps, np.exp(steps)])[:, COLUMNS.place], sums,
+        which, two, PLACES.numbers(X), observed, np.log(OWN), ROWS, COLUMNS, GIVEN.features,
+        GIVEN.background, LEVEL, np.vstack([steps, np.exp(steps)])[:, COLUMNS.place], sums,
     )  # fmt: skip
     found = np.empty_like(sums)
     found[COLUMNS.place] = sums
@@ -41,7 +42,7 @@ def added(which, two, seen, steps):
 
 def by_definition(which, two, seen, steps):
     """Return the same from the laws."""
-    eta, found = LAW.means(ROWS, GIVEN), np.zeros((len(NAMES), 3))
+    eta, found = LAW.exposed(LAW.means(ROWS, GIVEN), OWN), np.zeros((len(NAMES), 3))
     members = np.ones(N, bool) if which < 0 else ROWS[:, which] == 1
     for d, kind in enumerate(PLACES.kinds):
         at, own = PLACES.latent(d), GIVEN.own[PLACES.own(d)]
@@ -79,7 +80,7 @@ def test_own_numbers_at_candidates(seen, level):
     observed = np.zeros((0, 0), bool) if seen == "all" else SEEN[seen]
     some = np.flatnonzero(PLACES.n_own[COLUMNS.place] > 0)
     numbers, expected = np.zeros((some.size, 2, 4)), np.zeros((some.size, 2))
-    eta = LAW.means(ROWS, given)
+    eta = LAW.exposed(LAW.means(ROWS, given), OWN)
     for k, c in enumerate(some):
         d = int(COLUMNS.place[c])
         kind, here = PLACES.kinds[d], SEEN[seen][:, d]
@@ -96,7 +97,7 @@ def test_own_numbers_at_candidates(seen, level):
             expected[k, candidate] = (kind.log_density(x, v, own) + constant).sum()
     found = np.zeros(expected.shape)
     kernel.own_log_likelihoods(
-        PLACES.numbers(X), observed, ROWS, COLUMNS, given.features, given.background, some,
-        numbers, found,
+        PLACES.numbers(X), observed, np.log(OWN), ROWS, COLUMNS, given.features, given.background,
+        some, numbers, found,
     )  # fmt: skip
     np.testing.assert_allclose(found, expected, rtol=1e-9)

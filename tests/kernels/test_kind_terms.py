@@ -8,6 +8,7 @@ from tests.helpers.kind_cases import KINDS, VALUES, table
 
 LAW = table(list(KINDS))
 X = np.array([VALUES[name][1] for name in KINDS])
+OWN = np.array([2.5])
 SEEN = {"all": np.ones(8, bool), "some": np.arange(8) % 3 > 0, "none": np.zeros(8, bool)}
 
 
@@ -15,7 +16,7 @@ def terms_of(x, seen):
     terms = kernel.new_terms(8)
     terms.real[:] = 9.0  # another row was there before
     columns = LAW.places.columns(LAW.places.start)
-    kernel.fill_terms(LAW.places.numbers(x[None])[0], seen, *columns, *terms)
+    kernel.fill_terms(LAW.places.numbers(x[None])[0], seen, np.log(OWN[0]), *columns, *terms)
     return terms
 
 
@@ -31,7 +32,7 @@ def test_terms_add_up_to_the_laws_but_for_a_constant(value, seen):
     for _ in range(4):
         eta = rng.normal(0, 2, LAW.places.n_latent)
         found.append(kernel.log_likelihood(eta, *terms, np.empty(eta.size)))
-        expected.append(LAW.log_density(x[None], eta[None], given)[0][mask].sum())
+        expected.append(LAW.log_density(x[None], LAW.exposed(eta[None], OWN), given)[0][mask].sum())
     np.testing.assert_allclose(np.diff(found), np.diff(expected), atol=1e-12)
 
 

@@ -73,7 +73,7 @@ class Row:
     def __init__(self):
         self.columns, self.terms = _columns(DIMS), kind_terms.new_terms(DIMS)
         self.latent = _latent(GIVEN.features, GIVEN.background)
-        kind_terms.fill_terms(X, SEEN, *self.columns, *self.terms)
+        kind_terms.fill_terms(X, SEEN, 0.0, *self.columns, *self.terms)
         self.work, self.shares = np.empty((rows_kernel.WORK, FEATURES)), np.empty(DIMS)
         rows_kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
         density = NoisyOr().log_density(
@@ -82,15 +82,15 @@ class Row:
         self.density = density[:, SEEN].sum(axis=1)
 
     def log_odds(self, z, i):
-        eta = np.empty(DIMS)
-        kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
+        eta = np.empty((2, DIMS))
+        kind_terms.fill_latent(z, self.latent.features, self.latent.background, eta)
         rows_kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
         prior = THETA[i] + step(TABLE["interval"], int(z.sum() - z[i]))
         return prior + self.work[rows_kernel.GAINS, i]
 
     def log_weights(self, z, i):
         rows_kernel.relocation_log_weights(
-            i, z, 1.0, THETA, *self.terms, *self.latent, np.empty(DIMS), self.work, self.shares
+            i, z, 1.0, THETA, *self.terms, *self.latent, np.empty((2, DIMS)), self.work, self.shares
         )
         return self.work[rows_kernel.GAINS].copy()
 
@@ -101,7 +101,7 @@ def test_moves_leave_the_posterior_unchanged():
     for i in range(FEATURES):
         np.testing.assert_allclose(after_flip(pi, i, row.log_odds), pi, **EXACT)
     np.testing.assert_allclose(after_relocations(pi, row.log_weights), pi, **EXACT)
-    eta, shift = np.empty(DIMS), np.zeros(FEATURES)
+    eta, shift = np.empty((2, DIMS)), np.zeros(FEATURES)
     given = row.latent.features, row.latent.background
     found = np.array(
         [rows_kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS]
@@ -114,8 +114,8 @@ def test_new_rows_by_enumeration(name):
     kernels = NoisyOr().row_kernels(Data(np.where(SEEN, X, 0.0)[None], SEEN[None]), GIVEN)
     sums, probs, sample = np.empty(1), np.empty((1, FEATURES)), np.empty((1, FEATURES), np.int8)
     posterior_kinds.enumerate_all(
-        np.zeros(1, np.uint64), kernels.values, kernels.observed, *kernels.features, THETA,
-        TABLE[name], sums, probs, sample,
+        np.zeros(1, np.uint64), kernels.values, kernels.observed, *kernels.own, *kernels.features,
+        THETA, TABLE[name], sums, probs, sample,
     )  # fmt: skip
     log_p = TABLE[name][ROWS.sum(axis=1)] + ROWS @ THETA + Row().density
     expected = np.exp(log_p).sum()

@@ -15,6 +15,7 @@ LAW = table(NAMES)
 GIVEN = LAW.draw_prior(np.random.default_rng(5), FEATURES, len(NAMES))
 GIVEN = GIVEN._replace(background=LAW.places.centre)
 X = np.array([[VALUES[name][at % len(VALUES[name])] for name in NAMES] for at in range(3)])
+OWN = np.array([0.4, 1.0, 2.5])
 SEEN = np.ones(X.shape, bool)
 SEEN[1, ::3] = False
 SEEN[2] = False
@@ -22,8 +23,9 @@ SEEN[2] = False
 
 def truth(name):
     """Return log p(x) and P(z_i = 1 | x) of each row, by a sum over all rows."""
-    eta = LAW.means(ROWS, GIVEN)
-    terms = np.array([LAW.log_density(np.tile(x, (len(ROWS), 1)), eta, GIVEN) for x in X])
+    eta = [LAW.exposed(LAW.means(ROWS, GIVEN), np.full(len(ROWS), own)) for own in OWN]
+    wide = np.tile(X[:, None], (1, len(ROWS), 1))
+    terms = np.array([LAW.log_density(*one, GIVEN) for one in zip(wide, eta, strict=True)])
     prior = TABLE[name][ROWS.sum(axis=1)] + ROWS @ THETA
     log_p = prior + np.where(SEEN[:, None], terms, 0.0).sum(axis=2)
     sums = logsumexp(log_p, axis=1)
@@ -31,7 +33,7 @@ def truth(name):
 
 
 def kernels():
-    return LAW.row_kernels(Data(np.where(SEEN, X, 0.0), SEEN), GIVEN)
+    return LAW.row_kernels(Data(np.where(SEEN, X, 0.0), SEEN, OWN), GIVEN)
 
 
 def enumerated(name, seed=0):
@@ -39,7 +41,16 @@ def enumerated(name, seed=0):
     seeds = np.arange(3, dtype=np.uint64) + np.uint64(3 * seed)
     sums, probs, sample = np.empty(3), np.empty((3, FEATURES)), np.empty((3, FEATURES), np.int8)
     kernel.enumerate_all(
-        seeds, rows.values, rows.observed, *rows.features, THETA, TABLE[name], sums, probs, sample
+        seeds,
+        rows.values,
+        rows.observed,
+        *rows.own,
+        *rows.features,
+        THETA,
+        TABLE[name],
+        sums,
+        probs,
+        sample,
     )
     return sums + rows.constants, probs, sample
 
@@ -58,7 +69,7 @@ def annealed(name, seed, n_steps=3, n_particles=4):
     sample = np.empty((3, FEATURES), np.int8)
     seeds = np.arange(3, dtype=np.uint64) + np.uint64(3 * seed)
     kernel.anneal(
-        seeds, n_particles, n_steps, rows.values, rows.observed, *rows.features, THETA,
+        seeds, n_particles, n_steps, rows.values, rows.observed, *rows.own, *rows.features, THETA,
         TABLE[name], *out, sample,
     )  # fmt: skip
     return out[0] + rows.constants, out[2], sample

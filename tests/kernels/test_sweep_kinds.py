@@ -27,6 +27,9 @@ MIXED = list(KINDS)
 TABLES = {name: [name] * 2 for name in KINDS} | {"mixed": MIXED, "many": ["binary"] * 19}
 SIZES = {"usual": 1.0, "large": 40.0, "very large": 200.0, "huge": 2000.0}
 
+OWN = 1.7
+"""The exposure of rows."""
+
 
 class Row:
     """One row of a table, with features."""
@@ -44,21 +47,21 @@ class Row:
         self.terms = kind_terms.new_terms(len(names))
         mask = np.zeros(0, bool) if self.seen.all() else self.seen
         kind_terms.fill_terms(
-            self.law.places.numbers(self.x[None])[0], mask, *self.columns, *self.terms
+            self.law.places.numbers(self.x[None])[0], mask, np.log(OWN), *self.columns, *self.terms
         )
         self.work = np.empty((kernel.WORK, FEATURES))
         self.shares = np.empty(self.law.places.n_latent)
         kernel.fill_linear(*self.terms, self.latent.loadings, self.work)
 
     def log_likelihood(self):
-        eta = self.law.means(ROWS, self.given)
+        eta = self.law.exposed(self.law.means(ROWS, self.given), np.full(len(ROWS), OWN))
         density = self.law.log_density(np.tile(self.x, (len(ROWS), 1)), eta, self.given)
         return density[:, self.seen].sum(axis=1)
 
     def log_odds(self, law):
         def odds(z, i):
-            eta = np.empty(self.shares.size)
-            kind_terms.fill_eta(z, self.latent.features, self.latent.background, eta)
+            eta = np.empty((2, self.shares.size))
+            kind_terms.fill_latent(z, self.latent.features, self.latent.background, eta)
             kernel.fill_gains(0, z, eta, *self.terms, *self.latent, self.work, self.shares)
             prior = THETA[i] + step(TABLE[law], int(z.sum() - z[i]))
             return prior + self.work[kernel.GAINS, i]
@@ -66,7 +69,7 @@ class Row:
         return odds
 
     def log_weights(self, z, i):
-        eta = np.empty(self.shares.size)
+        eta = np.empty((2, self.shares.size))
         kernel.relocation_log_weights(
             i, z, 1.0, THETA, *self.terms, *self.latent, eta, self.work, self.shares
         )
@@ -104,13 +107,13 @@ def gains(law, features, x):
     """Return gains of all rows of features, whatever they are."""
     latent, terms = law._latent(features, np.zeros(features.shape[1])), kind_terms.new_terms(3)
     columns = law.places.columns(law.places.start)
-    kind_terms.fill_terms(x, np.zeros(0, bool), *columns, *terms)
-    work, eta = np.empty((kernel.WORK, FEATURES)), np.empty(features.shape[1])
+    kind_terms.fill_terms(x, np.zeros(0, bool), 0.0, *columns, *terms)
+    work, eta = np.empty((kernel.WORK, FEATURES)), np.empty((2, features.shape[1]))
     kernel.fill_linear(*terms, latent.loadings, work)
     found = []
     for z in ROWS:
-        kind_terms.fill_eta(z, latent.features, latent.background, eta)
-        kernel.fill_gains(0, z, eta, *terms, *latent, work, np.empty(eta.size))
+        kind_terms.fill_latent(z, latent.features, latent.background, eta)
+        kernel.fill_gains(0, z, eta, *terms, *latent, work, np.empty(eta.shape[1]))
         found.append(work[kernel.GAINS].copy())
     return np.array(found)
 
@@ -128,9 +131,9 @@ def test_two_unordered_levels_are_a_binary_column(first):
 
 def test_gains_from_a_feature_on_are_those_of_all():
     row = Row(MIXED, "all")
-    eta = np.empty(row.shares.size)
+    eta = np.empty((2, row.shares.size))
     for z in ROWS:
-        kind_terms.fill_eta(z, row.latent.features, row.latent.background, eta)
+        kind_terms.fill_latent(z, row.latent.features, row.latent.background, eta)
         kernel.fill_gains(0, z, eta, *row.terms, *row.latent, row.work, row.shares)
         everything = row.work[kernel.GAINS].copy()
         row.work[kernel.GAINS] = np.nan
@@ -139,19 +142,21 @@ def test_gains_from_a_feature_on_are_those_of_all():
         assert np.isnan(row.work[kernel.GAINS, :2]).all()
 
 
-@pytest.mark.parametrize("level", [0.0, 30.0, 700.0])
+@pytest.mark.parametrize("level", [0.0, 30.0, 700.0, 800.0])
 def test_factors_agree_with_differences_where_eta_is_extreme(level):
     names = ["binary"] * 5 + ["ordinal", "categorical", "binomial", "negbin"]
     row = Row(names, "all", 3.0)
     signs = np.where(np.arange(row.shares.size) % 2, -1.0, 1.0)
-    factors = row.latent._replace(background=row.latent.background + level * signs)
+    background = row.latent.background[kind_terms.ETA] + level * signs
+    factors = row.latent._replace(background=kernel.with_odds(background))
     assert factors.every > 0
-    eta = np.empty(row.shares.size)
+    eta = np.empty((2, row.shares.size))
     for z in ROWS:
-        kind_terms.fill_eta(z, factors.features, factors.background, eta)
+        kind_terms.fill_latent(z, factors.features, factors.background, eta)
         gains = []
         for latent in (factors, factors._replace(every=0)):
-            kernel.fill_gains(0, z, eta, *row.terms, *latent, row.work, row.shares)
+            with np.errstate(invalid="ignore"):  # exp eta is infinite at the highest level
+                kernel.fill_gains(0, z, eta, *row.terms, *latent, row.work, row.shares)
             gains.append(row.work[kernel.GAINS].copy())
         np.testing.assert_allclose(*gains, rtol=1e-9, atol=1e-9)
 
@@ -172,7 +177,7 @@ def test_relocations_that_walk_are_caught():
 def test_whole_rows_leave_the_posterior_unchanged(law):
     row, shift = Row(MIXED), np.array([0.5, -1.0, 2.0, 0.1])
     pi, q = posterior(row.log_likelihood(), TABLE[law]), proposal_law(TABLE[law], THETA + shift)
-    eta = np.empty(row.shares.size)
+    eta = np.empty((2, row.shares.size))
     given = row.latent.features, row.latent.background
     excess = np.array([kernel.excess(z, shift, *row.terms, *given, eta, row.shares) for z in ROWS])
     np.testing.assert_allclose(after_proposal(pi, q, excess), pi, **EXACT)
@@ -189,8 +194,8 @@ def swept(names, moves, theta=THETA, seen="most", n=12):
     steps = np.diff(table_)[None]
     size = row.shares.size
     kernel.sweep(
-        np.uint64(1), 0, 7, np.zeros((n, FEATURES)), data, observed, rows, row.columns, row.terms,
-        row.latent, theta, table_[None], steps, np.zeros(n, np.int64),
+        np.uint64(1), 0, 7, np.zeros((n, FEATURES)), data, observed, np.full(n, np.log(OWN)), rows,
+        row.columns, row.terms, row.latent, theta, table_[None], steps, np.zeros(n, np.int64),
         np.array([[one in moves for one in (FLIPS, RELOCATIONS, WHOLE)]]),
         np.ones((size, FEATURES)), np.full(FEATURES, float(size)), np.eye(FEATURES), 0.5, 4.0,
     )  # fmt: skip

@@ -8,6 +8,8 @@ from scipy.special import expit, logsumexp
 
 import ribp
 from ribp.kernels import sweep_nonzeros as kernel
+from ribp.kernels.choose import FAR
+from ribp.kernels.value_bounds import Terms, fill_terms
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.multiplicity_cases import (
     COMMON,
@@ -36,10 +38,17 @@ from tests.helpers.multiplicity_cases import (
 
 MOST = 11  # beyond lies less than 1e-16 of every law here but for one
 ROWS = all_count_rows(MOST)
+GUIDED = (0.6, 1.0 / 0.8)  # mean and precision of an entry, about
 CODE = (MOST + 1) ** np.arange(FEATURES - 1, -1, -1)
 each_kind = pytest.mark.parametrize("kind", LOG_CONCAVE)
 each_law = pytest.mark.parametrize("law", LAWS)
 each_seen = pytest.mark.parametrize("seen", ["all", "most"])
+
+
+def terms_of(squares):
+    terms = Terms(squares, np.empty_like(squares), np.empty_like(squares))
+    fill_terms(terms)
+    return terms
 
 
 def entries_of(kind):
@@ -59,8 +68,10 @@ class Case:
         self.pi = posterior(ROWS, kind, LAWS[law], "nonzeros", SEEN[seen])
 
     def gain(self, z):
-        gain = np.empty(FEATURES)
-        assert kernel.fill_gain(z, self.entries.log_rates, self.b, self.gram, gain) == (z > 0).sum()
+        gain, active = np.empty(FEATURES), np.empty(FEATURES, np.int64)
+        rates = self.entries.log_rates
+        nonzeros = kernel.fill_gain(z, rates, self.b, self.gram, gain, active)
+        np.testing.assert_array_equal(active[:nonzeros], np.flatnonzero(z))
         return gain
 
     def values(self, i, gain):
@@ -90,7 +101,7 @@ class Case:
         """Return states and probabilities when the entry at i moves; the twin carries its value."""
         z, out = ROWS[at].astype(float), np.empty(FEATURES)
         kernel.relocation_log_weights(
-            i, z, self.gain(z), self.squares, self.gram, self.entries, out
+            i, z, self.gain(z), terms_of(self.squares), self.gram, self.entries, out
         )
         places = np.exp(out - logsumexp(out))
         kernel.set_value(i, 0.0, z, np.empty(FEATURES), self.gram)
@@ -168,9 +179,57 @@ def test_places_that_cannot_be_chosen_are_skipped():
     gain, row = np.array([300.0, -900.0, 5.0]), np.array([1.0, 0.0, 0.0])
     out, gram = np.empty(FEATURES), case.gram._replace(matrix=np.zeros((3, 3)))
     squares = np.full(FEATURES, 100.0)
-    kernel.relocation_log_weights(0, row, gain, squares, gram, case.entries, out)
+    kernel.relocation_log_weights(0, row, gain, terms_of(squares), gram, case.entries, out)
     assert out[1] == -np.inf
     assert np.isfinite(out[[0]]).all()
+
+
+def loud_case(kind, truth, loud):
+    """Return a case whose data are those of `truth` without noise, and how loud they are."""
+    case = Case(kind, "interval", "all")
+    case.b = loud * (case.gram.matrix @ truth + case.squares * truth)
+    case.squares = case.squares * loud
+    case.gram = case.gram._replace(matrix=case.gram.matrix * loud)
+    return case
+
+
+TRUTHS = np.array([[2.0, 0.0, 1.0], [1.0, 3.0, 1.0], [0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("loud", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("truth", TRUTHS)
+@each_kind
+def test_what_may_not_change_is_certain(kind, truth, loud):
+    case = loud_case(kind, truth, loud)
+    terms, active, settled = terms_of(case.squares), np.empty(FEATURES, np.int64), []
+    steps = np.append(case.step, -np.inf)
+    for z in ROWS[(ROWS <= 3).all(axis=1)].astype(float):
+        gain, on = case.gain(z), np.flatnonzero(z)
+        active[: on.size] = on
+        if not kernel.may_change_value(z, on.size, gain, terms, active, case.step):
+            settled.append(tuple(z))
+            for i in range(FEATURES):
+                step = steps[on.size - (z[i] > 0)]
+                log_odds = kernel.value_log_odds(i, gain, case.squares, step, case.entries)
+                assert (log_odds if z[i] else -log_odds) > 37.0
+                assert not z[i] or case.shares(i, gain[i])[int(z[i]) - 1] > 1 - 1e-15
+        for a, i in enumerate(on):
+            if not kernel.may_move(a, a + 1, active, z, gain, terms, case.gram.matrix):
+                out = np.empty(FEATURES)
+                kernel.relocation_log_weights(i, z, gain, terms, case.gram, case.entries, out)
+                assert np.delete(out, i).max() < out[i] - FAR
+    assert (tuple(truth) in settled) == (loud > 100.0)
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_rows_without_a_doubt_stay(truth):
+    case, rows = loud_case("geometric", truth, 1000.0), truth[None].copy()
+    kernel.sweep(
+        np.uint64(1), 0, 0, case.b[None], np.empty((0, 0), bool), rows, LOADINGS,
+        case.gram.matrix, case.squares, *case.entries, case.table[None], case.step[None],
+        np.zeros(1, np.int64), np.array([[1, 1, 0]], bool), np.eye(FEATURES), *GUIDED,
+    )  # fmt: skip
+    np.testing.assert_array_equal(rows[0], truth)
 
 
 def test_what_is_left_of_a_column_that_was_taken_away_is_zero():
@@ -181,12 +240,10 @@ def test_what_is_left_of_a_column_that_was_taken_away_is_zero():
 
 # Whole rows
 
-GUIDED = (0.6, 1.0 / 0.8)  # mean and precision of an entry, about
-
 
 def proposal(case, damped):
     """Return the law of proposals over ROWS, and the excess of each row."""
-    work = np.empty((6, FEATURES))
+    work = np.empty((8, FEATURES))
     work[kernel.SQUARES] = case.squares
     guide = np.linalg.inv(COMMON + np.diag(DIAGONAL + GUIDED[1]))
     kernel.fill_proposal(damped, case.b, case.squares, DIAGONAL, guide, *GUIDED, case.entries, work)

@@ -72,42 +72,22 @@ def posterior(law, offset, seen):
     return probs, float(probs @ means), laws
 
 
-@pytest.mark.parametrize("offset", OFFSETS)
-@pytest.mark.parametrize("x", [X, np.array([1.0, 900.0, 0.0]), np.zeros(3)])
-def test_fits_are_modes_with_their_curvature(offset, x):
-    data = at_hand(OFFSETS[offset], SEEN["all"], x=x)
-    rates = OFFSETS[offset][data.at]
-    for j in range(FEATURES):
-        shape, rate, log_z = kernel.fit(j, rates, data, SHAPE)
-        s = (shape - 1) / rate
-        h, bend = 1e-4 * s, (shape - 1) / s**2
-        below, top, above = (
-            kernel.log_conditional(s + by, j, rates, data, SHAPE) for by in (-h, 0, h)
-        )
-        assert abs(above - below) / (2 * h) < 1e-5 * bend * s
-        assert (2 * top - above - below) / h**2 == pytest.approx(bend, rel=1e-3)
-        nodes = stats.gamma.ppf((NODES + 1) / 2, shape, scale=1 / rate)
-        w = [kernel.log_excess(v, j, rates, data, SHAPE, shape, rate, log_z) for v in nodes]
-        integral = np.exp(w) @ NODE_WEIGHTS / 2
-        assert integral == pytest.approx(1.0, abs=0.2)  # nearly the conditional itself
-        if offset == "no offset":  # it is a gamma law: exactly
-            np.testing.assert_allclose(w, 0.0, atol=1e-6)
-
-
-def test_features_that_could_not_make_a_count():
+def test_impossible_sets_and_certain_ones():
     loadings = LOADINGS.copy()
     loadings[0, 1] = 0.0
     data = at_hand(np.zeros(DIMS), SEEN["all"], loadings=loadings)
-    rates = np.zeros(data.at.size)
-    assert kernel.fit(1, rates, data, SHAPE)[2] == -np.inf
-    assert np.isfinite(kernel.fit(0, rates, data, SHAPE)[2])
-    y = np.array([0.0, 1.0, 0.0])
+    y, rates = np.array([0.0, 1.0, 0.0]), np.zeros(data.at.size)
     assert kernel.log_weight(y, np.zeros(3), data, SHAPE, rates) == -np.inf
     assert kernel.on_log_odds(1.0, -np.inf, True) == -np.inf
     assert kernel.on_log_odds(np.inf, 2.0, False) == np.inf
     assert kernel.on_log_odds(-np.inf, 2.0, True) == -np.inf
     assert kernel.on_log_odds(1.0, 2.0, True) == np.inf
     assert kernel.on_log_odds(1.0, 2.0, False) == 3.0
+
+
+def test_features_that_are_off_come_in_runs():
+    y = np.array([0.0, 0.0, 1.0, 0.0, 2.0, 0.0])
+    assert [kernel.end_of_run(at, y) for at in (0, 1, 3, 5)] == [2, 2, 4, 6]
 
 
 CASES = {
@@ -170,7 +150,7 @@ def walked(step, n, seed):
     """
     probs, _, laws = posterior("one count", "offset", "all")
     rng, data = np.random.default_rng(seed), at_hand(OFFSETS["offset"], SEEN["all"])
-    rates, work, found = np.empty(data.at.size), np.empty((8, FEATURES)), np.zeros(8)
+    rates, work, found = np.empty(data.at.size), np.empty((11, FEATURES)), np.zeros(8)
     for which in rng.choice(len(SETS), n, p=probs):
         strengths, law = laws[which]
         y = SETS[which].astype(float)
@@ -180,11 +160,9 @@ def walked(step, n, seed):
                 kernel.fill_places(i, y, THETA, data, SHAPE, rates, work)
                 weights = work[kernel.WEIGHTS]
                 j = rng.choice(FEATURES, p=np.exp(weights - logsumexp(weights)))
-                new = rng.gamma(work[kernel.SHAPES, j]) / work[kernel.RATES, j]
-                gained = 0.0
-                for place, s, sign in ((j, new, 1.0), (i, y[i], -1.0)):
-                    fit = (work[row, place] for row in (kernel.SHAPES, kernel.RATES, kernel.LOG_Z))
-                    gained += sign * kernel.log_excess(s, place, rates, data, SHAPE, *fit)
+                new = rng.gamma(work[kernel.SHAPE, j]) / work[kernel.RATE, j]
+                gained = kernel.log_excess(new, j, rates, data, SHAPE, work)
+                gained -= kernel.log_excess(y[i], i, rates, data, SHAPE, work)
                 if np.log(rng.random()) < gained:
                     y[i], y[j] = 0.0, new
         found[int((y > 0) @ CODE)] += 1

@@ -5,8 +5,8 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import log_ndtr
 
+from ribp.kernels import strength_support
 from ribp.kernels import sweep_positive as kernel
-from ribp.kernels import sweep_strengths
 from ribp.kernels.choose import FAR
 from ribp.kernels.sweep_gaussian import Gram, own_squares
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
@@ -119,9 +119,10 @@ def exact_law(seen, table, n=400_000):
     log_p, means, second = [], [], []
     rng = np.random.default_rng(0)
     for z in ROWS:
-        support = sweep_strengths.new_support(FEATURES)
-        size, score = sweep_strengths.build(z.copy(), b, support, gram, squares, MU, TAU, True)
-        m, cov = support.m[:size], support.m_matrix[:size, :size]
+        support = strength_support.new_support(FEATURES)
+        size, score = strength_support.build(z.copy(), b, support, gram, squares, MU, TAU, True)
+        root = np.tril(support.inverse[:size, :size])
+        m, cov = support.terms[strength_support.MEAN, :size], root.T @ root
         order = np.argsort(support.slots[:size])
         s = rng.multivariate_normal(m, cov, n)[:, order] if size else np.zeros((1, 0))
         inside = (s > 0).all(axis=1)

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from ribp.kernels import sweep_gaussian, whole_rows
+from ribp.kernels import strength_support as supports
 from ribp.kernels import sweep_strengths as kernel
+from ribp.kernels import whole_rows
 from ribp.kernels.choose import FAR
 from ribp.testing.goodness import holds, is_caught, mean_p_value, replicates
 from tests.helpers.row_cases import (
-    DIMS,
     EXACT,
     FEATURES,
     ONES,
@@ -25,91 +24,22 @@ from tests.helpers.row_cases import (
     proposal_law,
     step,
 )
+from tests.helpers.strength_cases import (
+    COMMON,
+    DIAGONAL,
+    LAWS,
+    LOADINGS,
+    NOISE,
+    OFFSET,
+    A,
+    X,
+    at_hand,
+    exact_moments,
+    log_likelihood,
+    supported,
+)
 
-RNG = np.random.default_rng(4)
-A = RNG.normal(0, 1, (FEATURES, DIMS))
-OFFSET = RNG.normal(0, 1, DIMS)
-NOISE = RNG.uniform(0.5, 2.0, DIMS)
-X = 1.4 * ROWS[5] @ A + OFFSET + NOISE * RNG.normal(size=DIMS)
-LOADINGS = np.ascontiguousarray((A / NOISE).T)
-COMMON = LOADINGS.T @ LOADINGS
-DIAGONAL = np.diag(COMMON).copy()
-COMMON = COMMON - np.diag(DIAGONAL)
-LAWS = {"around one": (1.0, 0.4), "signed": (0.0, 1.0), "nearly on-off": (1.0, 1e-3)}
 NEARLY = {"rtol": 0, "atol": 1e-9}  # 1/M_aa - lambda loses lambda eps
-
-
-def log_likelihood(seen, mu, tau):
-    """Return log p(x | S) of all supports, from dense Gaussians."""
-    found = []
-    for z in ROWS:
-        a = A[z == 1][:, seen]
-        mean, cov = OFFSET[seen] + mu * a.sum(axis=0), np.diag(NOISE[seen] ** 2) + tau**2 * a.T @ a
-        found.append(stats.multivariate_normal(mean, cov).logpdf(X[seen]) if seen.any() else 0.0)
-    return np.array(found)
-
-
-def at_hand(seen):
-    """Return b, G_ii and G as the kernel has them for the row."""
-    b = ((X - OFFSET) / NOISE**2 * A)[:, seen].sum(axis=1)
-    if seen.all():
-        gram = sweep_gaussian.Gram(COMMON, np.empty(0, bool), False, LOADINGS, COMMON)
-        return b, DIAGONAL.copy(), gram
-    squares = np.empty(FEATURES)
-    add = sweep_gaussian.own_squares(seen, LOADINGS, DIAGONAL, squares)
-    matrix = np.full((FEATURES, FEATURES), np.nan)
-    return b, squares, sweep_gaussian.Gram(matrix, seen, add, LOADINGS, COMMON)
-
-
-def supported(z, seen, law):
-    """Return the support of z, its size, and log p(x | S) less that of no features."""
-    b, squares, gram = at_hand(seen)
-    support = kernel.new_support(FEATURES)
-    size, score = kernel.build(z, b, support, gram, squares, *LAWS[law], True)
-    return support, size, score
-
-
-def exact_moments(z, seen, mu, tau):
-    """Return mean and covariance of the strengths of a support, from regression."""
-    a = (A / NOISE)[z == 1][:, seen]
-    precision = a @ a.T + np.eye(len(a)) / tau**2
-    right = a @ ((X - OFFSET) / NOISE)[seen] + mu / tau**2
-    return np.linalg.solve(precision, right), np.linalg.inv(precision)
-
-
-@pytest.mark.parametrize("seen", SEEN)
-@pytest.mark.parametrize("law", LAWS)
-def test_supports_are_those_of_dense_gaussians_also_after_switches(law, seen):
-    seen, (mu, tau) = SEEN[seen], LAWS[law]
-    exact = log_likelihood(seen, mu, tau)
-    b, squares, gram = at_hand(seen)
-    support, z = kernel.new_support(FEATURES), ROWS[6].copy()
-    size, score = kernel.build(z, b, support, gram, squares, mu, tau, True)
-    assert score == pytest.approx(exact[6] - exact[0], abs=1e-9)
-    for i in [0, 1, 0, 3, 2, 1, 1, 2, 0]:  # as it is, then after switches
-        at = int(z @ (1 << np.arange(FEATURES)))
-        assert size == z.sum()
-        for j in range(FEATURES):
-            g, rho, a = kernel.own_terms(j, z, size, support, mu, tau)
-            gained = exact[at | 1 << j] - exact[at & ~(1 << j)]
-            assert kernel.gain(g, rho, mu, tau) == pytest.approx(gained, abs=2e-9)
-            assert (a >= 0) == z[j]
-        order = np.argsort(support.slots[:size])
-        m, cov = exact_moments(z, seen, mu, tau)
-        np.testing.assert_allclose(support.m[:size][order], m, atol=1e-9)
-        np.testing.assert_allclose(
-            support.m_matrix[:size, :size][np.ix_(order, order)], cov, atol=1e-9
-        )
-        if z[i]:
-            size = kernel.switch_off(kernel.slot_of(i, size, support), size, support, mu, tau)
-        else:
-            size = kernel.switch_on(i, size, support, gram, squares, mu, tau)
-        z[i] = 1 - z[i]
-
-
-def test_a_feature_that_is_off_has_no_slot():
-    support, size, _ = supported(ROWS[5].copy(), SEEN["all"], "signed")
-    assert kernel.slot_of(1, size, support) == -1
 
 
 def conditionals(seen, table, law, gain=None):
@@ -119,37 +49,104 @@ def conditionals(seen, table, law, gain=None):
     def log_odds(z, i):
         support, size, _ = supported(z, seen, law)
         g, rho, _ = kernel.own_terms(i, z, size, support, mu, tau)
-        gained = kernel.gain(g, rho, mu, tau) if gain is None else gain(g, rho, mu, tau)
+        gained = (gain or supports.gain)(g, rho, mu, tau)
         return THETA[i] + gained + step(table, int(z.sum() - z[i]))
 
     def log_weights(z, i):
         support, size, _ = supported(z, seen, law)
-        out = np.empty(FEATURES)
-        a = kernel.slot_of(i, size, support)
-        kernel.relocation_log_weights(a, z, size, THETA, support, mu, tau, out)
-        return out
+        return weights_of(supports.slot_of(i, size, support.slots), z, size, support, mu, tau)
 
     return log_odds, log_weights
 
 
-@pytest.mark.parametrize("loud", [1.0, 40.0])
-@pytest.mark.parametrize("law", ["around one", "signed"])
-def test_only_places_that_may_be_chosen_are_looked_at(law, loud):
-    """Where nothing may move, all other places have weights that are taken for zero."""
-    mu, tau = LAWS[law]
+def weights_of(a, z, size, support, mu, tau):
+    """Return the log-weights of places for the one in slot a."""
+    out = np.empty(FEATURES)
+    supports.fill_out(a, size, support)
+    kernel.relocation_log_weights(a, z, THETA, support, mu, tau, out)
+    return out
+
+
+def loud_supports(law, loud):
+    """Yield rows with their supports, where data have more to say."""
     b, squares, gram = at_hand(SEEN["all"])
     b, squares, gram = b * loud, squares * loud, gram._replace(matrix=gram.matrix * loud)
-    for z in ROWS[1:]:
-        support, out = kernel.new_support(FEATURES), np.empty(FEATURES)
-        size, _ = kernel.build(z, b, support, gram, squares, mu, tau, False)
+    for z in ROWS:
+        support = supports.new_support(FEATURES)
+        size, _ = supports.build(z, b, support, gram, squares, *LAWS[law], False)
+        yield z, size, support, squares
+
+
+each_far = pytest.mark.parametrize("far", [-FAR, -5.0, -0.5])
+
+
+@each_far
+@pytest.mark.parametrize("loud", [1.0, 40.0])
+@pytest.mark.parametrize("law", ["around one", "signed"])
+def test_only_places_that_may_be_chosen_are_looked_at(law, loud, far):
+    mu, tau = LAWS[law]
+    for z, size, support, squares in loud_supports(law, loud):
+        found = []
         for a in range(size):
-            kernel.relocation_log_weights(a, z, size, THETA, support, mu, tau, out)
-            i = support.slots[a]
+            moves = kernel.may_move(far, a, a + 1, z, size, THETA, support, mu, tau)
+            out, i = weights_of(a, z, size, support, mu, tau), support.slots[a]
             others = np.delete(out, i).max() - out[i]
-            moves = kernel.may_move(a, z, size, THETA, support, mu, tau)
-            assert moves or others < -FAR
-            loss = 0.5 * np.log1p(tau**2 * squares.max())
-            assert moves == (others >= -FAR) or others > -FAR - loss
+            assert moves or others < far
+            assert not moves or others > far - tau * np.sqrt(squares.max())
+            found.append(moves)
+        assert kernel.may_move(far, 0, size, z, size, THETA, support, mu, tau) == any(found)
+
+
+def changes(z, size, support, step, mu, tau):
+    """Return the log-odds that each feature changes."""
+    found = []
+    for i in range(FEATURES):
+        g, rho, _ = kernel.own_terms(i, z, size, support, mu, tau)
+        log_odds = THETA[i] + supports.gain(g, rho, mu, tau) + step[size - z[i]]
+        found.append(-log_odds if z[i] else log_odds)
+    return np.array(found)
+
+
+@each_far
+@pytest.mark.parametrize("loud", [1.0, 40.0])
+@pytest.mark.parametrize("law", ["around one", "signed"])
+def test_only_flips_that_may_be_made_are_looked_at(law, loud, far):
+    mu, tau = LAWS[law]
+    step_of = np.array([step(TABLE["interval"], k) for k in range(FEATURES)])
+    for z, size, support, squares in loud_supports(law, loud):
+        if np.isfinite(TABLE["interval"][size]):
+            most = changes(z, size, support, step_of, mu, tau).max()
+            flips = kernel.may_flip(far, z, size, THETA, support, step_of, mu, tau)
+            assert flips or most < far
+            assert not flips or most > far - tau * np.sqrt(squares.max())
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("law", ["around one", "signed"])
+def test_the_first_flip_is_where_hazards_pass_the_clock(law, first):
+    """Survival to feature i has the chance of no change before it."""
+    mu, tau = LAWS[law]
+    step_of = np.array([step(TABLE["interval"], k) for k in range(FEATURES)])
+    for z, size, support, _ in loud_supports(law, 1.0):
+        if np.isfinite(TABLE["interval"][size]):
+            stays = 1.0 / (1.0 + np.exp(changes(z, size, support, step_of, mu, tau)))
+            hazards = -np.log(np.cumprod(stays[first:]))
+            given = (z, size, THETA, support, step_of, mu, tau)
+            assert kernel.most_hazards(first, *given) >= hazards[-1]
+            for at, total in enumerate(hazards):
+                before = hazards[at - 1] if at else 0.0
+                if total > before:
+                    middle = min(0.5 * (before + total), before + 50.0)
+                    assert kernel.first_flip(first, middle, *given) == first + at
+            assert kernel.first_flip(first, 1.001 * hazards[-1] + 1e-9, *given) == FEATURES
+            assert kernel.first_flip(first, np.inf, *given) == FEATURES
+
+
+def test_the_hazard_of_a_move_is_that_of_its_chance_to_stay():
+    log_weights = np.array([0.3, -np.inf, 2.0, -1.0, -90.0])
+    stays = np.exp(log_weights[2]) / np.exp(log_weights).sum()
+    assert kernel.hazard_of_move(2, log_weights) == pytest.approx(-np.log(stays), rel=1e-14)
+    np.testing.assert_array_equal(log_weights, [0.3, -np.inf, -np.inf, -1.0, -90.0])
 
 
 @pytest.mark.parametrize("law", ["around one", "signed"])
@@ -176,7 +173,7 @@ def test_nearly_on_off_is_the_law_of_binary_rows():
 
 def without_determinant(g, rho, mu, tau):
     """Return the gain of the broken twin that forgets the log-determinant."""
-    return kernel.gain(g, rho, mu, tau) + 0.5 * np.log1p(tau**2 * max(g, 0.0))
+    return supports.most_gain(g, rho, mu, tau)
 
 
 def test_broken_twins_of_the_moves_are_caught():
@@ -292,11 +289,14 @@ def test_features_that_are_certain_need_no_random_numbers():
     np.testing.assert_array_equal(rows[0] != 0, theta > 0)
 
 
-def test_a_strength_of_zero_does_not_take_its_feature_away():
-    support, size, _ = supported(ROWS[1].copy(), SEEN["all"], "signed")
-    support.m[0], support.m_matrix[0, 0] = 0.0, 0.0
-    out, normals = np.empty(FEATURES), np.empty(FEATURES)
-    kernel.draw_strengths(
-        np.uint64(0), 0, 0, 0, size, support, np.empty((FEATURES, FEATURES)), normals, out
-    )
-    np.testing.assert_array_equal(out != 0, ROWS[1] == 1)
+def test_a_feature_without_a_doubt_stays_beside_one_that_moves():
+    rows = np.tile([1.0, 1.0, 0.0, 0.0], (40, 1))
+    kernel.sweep(
+        np.uint64(1), 0, 0, np.tile([2000.0, 0.2, 0.2, 0.1], (40, 1)), np.empty((0, 0), bool),
+        rows, LOADINGS, np.zeros_like(COMMON), np.array([2000.0, 0.5, 0.5, 0.5]), THETA,
+        TABLE["one count"][None], np.full((1, FEATURES), -np.inf), np.zeros(40, np.int64),
+        np.array([(False, True, False)]), COMMON, 0.4, 5.0, 1.0, 0.4,
+    )  # fmt: skip
+    assert rows[:, 0].all()
+    assert ((rows != 0).sum(axis=0)[1:] > 0).all()
+    np.testing.assert_array_equal((rows != 0).sum(axis=1), 2)

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 from ribp.kernels import sweep_sums as kernel
+from ribp.kernels.choose import FAR
 from ribp.testing.goodness import frequencies_p_value, holds, is_caught, replicates
 from tests.helpers.multiplicity_cases import (
     COMMON,
@@ -28,6 +29,7 @@ from tests.helpers.multiplicity_cases import (
 )
 
 MOST = 3
+LEAST_UNIFORM = -53 * np.log(2.0)
 ROWS = all_count_rows(MOST)
 ROWS = ROWS[ROWS.sum(axis=1) <= MOST]
 AT = {tuple(z): at for at, z in enumerate(ROWS)}
@@ -49,6 +51,12 @@ class Case:
         self.b, self.squares, self.gram = at_hand(SEEN[seen])
         self.table, self.step = tables_of(kind, LAWS[law], "sum", MOST)
         self.pi = posterior(ROWS, kind, LAWS[law], "sum", SEEN[seen])
+
+    def louder(self, times):
+        """Let the data have more to say."""
+        self.b, self.squares = self.b * times, self.squares * times
+        self.gram = self.gram._replace(matrix=self.gram.matrix * times)
+        return self
 
     def ahead(self, z):
         out = np.empty(FEATURES)
@@ -186,6 +194,49 @@ def test_what_is_ahead_stays_that_of_the_row(seen):
         np.testing.assert_allclose(ahead, case.ahead(z), rtol=1e-12)
 
 
+LOUD = [1.0, 8.0, 40.0, 400.0]
+
+
+@each_kind
+@pytest.mark.parametrize("loud", LOUD)
+def test_only_units_that_may_move_are_weighed(kind, loud):
+    """Where a unit may not move, all other places have weights that are taken for zero."""
+    case = Case(kind, "interval", "all").louder(loud)
+    for z in ROWS:
+        total, ahead = float(z.sum()), case.ahead(z.astype(float))
+        given = (z.astype(float), total, case.squares, ahead, case.gram.matrix, case.growth)
+        found = []
+        for i in np.flatnonzero(z):
+            weights = case.unit_weights(z, i)
+            others = np.delete(weights, i).max() - weights[i]
+            moves = kernel.may_move(i, i + 1, *given)
+            assert moves or others < -FAR
+            assert not moves or others >= -FAR - 2 * case.growth * total
+            found.append(moves)
+        assert kernel.may_move(0, FEATURES, *given) == any(found)
+
+
+@each_kind
+@each_law
+@pytest.mark.parametrize("loud", LOUD)
+def test_only_sums_that_may_change_are_tried(kind, law, loud):
+    """Where a sum may not change, no uniform is small enough to accept a birth or a death."""
+    case = Case(kind, law, "all").louder(loud)
+    for z in ROWS[case.pi > 0]:
+        total, tried = int(z.sum()), [-np.inf]
+        if total < MOST and np.isfinite(case.step[total]):
+            tried.append(case.step[total] + logsumexp(case.unit_weights(z, -1)))
+        if total > 0 and np.isfinite(case.step[total - 1]):
+            back = [logsumexp(case.unit_weights(z, i)) for i in np.flatnonzero(z)]
+            tried.append(-case.step[total - 1] - min(back))
+        ahead = case.ahead(z.astype(float))
+        given = (case.squares, ahead, case.growth, case.step)
+        changes = kernel.may_change_sum(z.astype(float), float(total), *given)
+        assert changes or max(tried) < LEAST_UNIFORM
+        if changes and loud == 1.0:
+            assert max(tried) > 2 * LEAST_UNIFORM
+
+
 def test_units_are_listed_and_chosen():
     z, units = np.array([2.0, 0.0, 3.0]), np.zeros(9, np.int64)
     assert kernel.list_units(z, units) == 5
@@ -206,6 +257,28 @@ CASES = {
     "units and values across a gap": ([0, 1, 1], "a hole"),
     "all": ([1, 1, 1], "interval"),
 }
+
+
+def test_units_without_a_doubt_stay():
+    """Feature 0 is told by the data, the others hardly: a unit there is the only one to move."""
+    case = Case("geometric", "one count", "all")
+    squares, b = np.array([2000.0, 0.5, 0.5]), np.array([[2000.0, 0.2, 0.2]])
+    for begin in ([1.0, 1.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 1.0]):
+        rows = np.tile(begin, (40, 1))
+        kernel.sweep(
+            np.uint64(1), 0, 0, np.tile(b, (40, 1)), np.empty((0, 0), bool), rows, LOADINGS,
+            np.zeros((3, 3)), squares, case.log_rates, case.growth, case.table[None],
+            case.step[None], np.zeros(40, np.int64), np.array([[0, 1, 0]], bool),
+        )  # fmt: skip
+        np.testing.assert_array_equal(rows[:, 0], 1.0)
+        assert np.unique(rows[:, 1]).size == 2
+    rows = np.array([[1.0, 0.0, 0.0]])
+    kernel.sweep(
+        np.uint64(1), 0, 0, b - [0.0, 900.0, 900.0], np.empty((0, 0), bool), rows, LOADINGS,
+        np.zeros((3, 3)), squares, case.log_rates, case.growth, np.zeros((1, 3)),
+        np.zeros((1, 2)), np.zeros(1, np.int64), np.array([[1, 1, 0]], bool),
+    )  # fmt: skip
+    np.testing.assert_array_equal(rows, [[1.0, 0.0, 0.0]])
 
 
 def law_p_values(kind, name, seen, n, seed, *, sweeps=2, begin=None, wrong=None):

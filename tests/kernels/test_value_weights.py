@@ -114,6 +114,13 @@ def test_wrong_draws_are_caught():
     assert is_caught(partial(draws_p_value, "poisson", False, 1.5, shifted=1), 1000)
 
 
+def test_values_without_a_rival_need_no_random_number():
+    place = np.zeros(3, np.int64)
+    assert kernel.draw_value(np.uint64(0), place, 5.0, 40.0, 0.5, 0.0) == 1.0
+    assert place[0] == 0
+    assert kernel.log_total(5.0, 40.0, 0.5, 0.0) == -15.0
+
+
 @pytest.mark.parametrize("log_failure", [-1e-3, -0.5, -3.0, -30.0])
 def test_logarithmic_law(log_failure):
     cdf = [(v, stats.logser.cdf(v, -np.expm1(log_failure))) for v in (1, 10, 1000)]

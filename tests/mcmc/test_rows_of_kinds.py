@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ribp import counts, kinds
+from ribp.likelihoods import kind_steps
 from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
 from ribp.likelihoods.data import complete, with_missing
 from ribp.likelihoods.kind_steps import Proposal, Steps
@@ -14,7 +15,7 @@ from ribp.recording import pack_rows, unpack_rows
 from ribp.rows.local import in_memory
 from ribp.testing.goodness import holds, is_caught
 from tests.helpers.gibbs_cases import SWEEPS
-from tests.helpers.kind_cases import KINDS, TABLES, Joint, column, table
+from tests.helpers.kind_cases import KINDS, TABLES, Joint, column, joint, table
 from tests.helpers.same_bits import assert_same_states
 
 pytestmark = pytest.mark.jit
@@ -22,8 +23,7 @@ pytestmark = pytest.mark.jit
 
 @pytest.mark.parametrize("name", TABLES)
 def test_one_sweep_keeps_the_joint_law(name):
-    names, law, scale = TABLES[name]
-    assert holds(Joint(table(names, feature_scale=scale), law).one_sweep, SWEEPS)
+    assert holds(joint(name).one_sweep, SWEEPS)
 
 
 # Broken twins
@@ -44,6 +44,16 @@ def rows_by(change):
 def zeros_for_data(likelihood, given, data):
     """Take missing entries as zeros."""
     return likelihood, given, complete(data.values)
+
+
+def alike(likelihood, given, data):
+    """Leave out the exposures of rows."""
+    return likelihood, given, data._replace(exposures=np.ones(0))
+
+
+def test_exposures_left_out_are_caught():
+    made = table(["log-poisson", "negbin"], exposure="given")
+    assert is_caught(Joint(made, update=rows_by(alike), sweeps=2).one_sweep, 600)
 
 
 def extra_level(likelihood, given, data):
@@ -78,6 +88,7 @@ def test_rows_that_are_updated_wrongly_are_caught(names, change, centre):
 
 def test_a_way_back_by_the_old_slope_is_caught(monkeypatch):
     """The reverse proposal must be that of the new point."""
+    monkeypatch.setattr(kind_steps, "TOGETHER", 0.0)
     laws, right = [], Proposal.at
 
     def old(slope, bent, exact):

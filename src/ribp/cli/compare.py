@@ -47,7 +47,7 @@ def compare(
             "Leave out --counts: the run knows them.",
         )
     if is_run:
-        _check_kinds(RunFolder(data).config()["estimator"].get("likelihood"))
+        _check_gaussian(RunFolder(data).config()["estimator"].get("likelihood"))
         RunFolder(data).check_result()
 
         from ribp.cli import model_scores
@@ -56,7 +56,7 @@ def compare(
     else:
         arguments = estimator_arguments(parameters) | {"random_state": seed}
         arguments["progress"] = options.show_progress(json, arguments.get("progress", "auto"))
-        _check_kinds(arguments["likelihood"])
+        _check_gaussian(arguments["likelihood"])
         holds = input_options(counts, counts_missing, columns, exclude, label, id_)
         table = read_table(data, holds, holdout, seed)
 
@@ -71,17 +71,17 @@ def compare(
         say(f"Stored in {data}. Make a page of it: ribp report {data}")
 
 
-def _check_kinds(likelihood: Any) -> None:
-    """Raise an `InputError` where columns have kinds: the unrestricted buffet knows none."""
+def _check_gaussian(likelihood: Any) -> None:
+    """Raise an `InputError` where data are not Gaussian: the unrestricted buffet has no sampler."""
     from ribp.errors import InputError
-    from ribp.kinds.choice import is_choice
 
-    if is_choice(likelihood):
+    if likelihood != "gaussian":
         raise InputError(
             "--likelihood",
-            "must be gaussian for ribp compare, whose unrestricted buffet knows no kinds",
+            "must be gaussian for ribp compare, whose unrestricted buffet knows no other data",
             likelihood if isinstance(likelihood, str) else "kinds of columns",
-            "Use ribp fit --holdout 0.1: it scores hidden entries beside columns alone.",
+            "Use ribp fit --holdout 0.1 for each model, with the same --seed: log densities of the "
+            "same hidden entries can be compared.",
         )
 
 

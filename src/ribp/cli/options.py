@@ -36,8 +36,9 @@ Exposure = Annotated[
     str | None,
     typer.Option(
         rich_help_panel=COLUMNS,
-        help="With --likelihood poisson by what the rates of each row are multiplied, such as the "
-        "length of a text: column:NAME, which is not fitted, or learn.",
+        help="With --likelihood poisson, and for log-poisson and negbin columns, by what the rates "
+        "of each row are multiplied, such as the length of a text: column:NAME, which is not "
+        "fitted, or (poisson) learn.",
     ),
 ]
 Columns = Annotated[

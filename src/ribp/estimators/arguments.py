@@ -115,7 +115,8 @@ def check_exposure(kind: type[Likelihood[Any]], likelihood: Any, mode: str) -> N
     if mode != "one" and not kind.takes_exposure:
         raise InputError(
             "exposure",
-            'must be left out unless likelihood="poisson"',
-            "kinds of columns" if likelihood == "kinds" else likelihood,
-            'Set likelihood="poisson" and method="gibbs-rows", or leave it out.',
+            "must be left out unless columns are counts of events",
+            likelihood,
+            'Set likelihood="poisson" or kinds "log-poisson" and "negbin", with '
+            'method="gibbs-rows", or leave it out.',
         )

@@ -110,12 +110,13 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         self._check_counts(counts, store.shape, row_names)
         if kinds is None:
             kinds = self._unseen_kinds(range(store.shape[1]) if dim_names is None else dim_names)
-        mode = exposures.mode_of(exposure)
-        likelihood = self._likelihood(store, kinds, dim_names, row_names, mode)
+        mode, own = exposures.mode_of(exposure), None
         if mode == "given":
             own = exposures.checked(exposure, store.shape[0])
-            likelihood = exposures.in_unit_of(likelihood, own)
             store.use_exposures(own / own.mean())
+        likelihood = self._likelihood(store, kinds, dim_names, row_names, mode)
+        if own is not None:
+            likelihood = exposures.in_unit_of(likelihood, own)
         model, grow = self._model(store.shape[0], likelihood, counts)
         return prepare(
             model,
@@ -313,7 +314,7 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
                 f"shape {given.shape}",
                 "Pass what `transform` or `decode` returns.",
             )
-        return self._made(given, X)
+        return self._made(np.asarray(given @ self.components_ + self.background_), X)
 
     def _columns(self) -> list[str]:
         """Return the names of the columns of the data, or their numbers."""

@@ -82,9 +82,8 @@ class TablesOfKinds:
                 'Write for example "auto", or {"age": "real", "smoker": "binary"}.',
             )
 
-    def _made(self, rows: FloatArray, X: Any) -> Any:
-        """Return what rows of features make of the columns; levels by name, in a data frame."""
-        eta = np.asarray(rows @ self.components_ + self.background_)
+    def _made(self, eta: FloatArray, X: Any) -> Any:
+        """Return what rows make of the columns; levels by name, in a data frame."""
         kinds, names = self._fitted_kinds, self._columns()  # type: ignore[attr-defined]
         if kinds is None:
             return contained(self, eta, X, names)

@@ -224,12 +224,10 @@ class RestrictedIBP(Features):
         data, _ = self._data(X, reset=False)
         sizes = self.result_.rows_given(data, counts, exposure).sizes[:, self._kept]
         likelihood = self.result_.model.likelihood
-        if likelihood.exposure == "one":
-            return self._made(sizes, X)
-        rates = sizes @ self.components_ + self.background_
-        own = of_new_rows(likelihood, exposure, len(rates))
-        own = typical(data, rates) if likelihood.exposure == "learn" else own
-        return contained(self, own[:, None] * rates, X, self._columns())
+        made = np.asarray(sizes @ self.components_ + self.background_)
+        own = of_new_rows(likelihood, exposure, len(made))
+        own = typical(data, made) if likelihood.exposure == "learn" else own
+        return self._made(likelihood.exposed(made, own), X)
 
     def _sized_rows(
         self,

@@ -76,7 +76,7 @@ def draw_exposure(seed, place, beta, y, data, background, n_counts, own_shape):
 def move(seed, place, y, tilted, law, hot, a, rates, active, work):
     """Make the moves of a sweep at one beta."""
     if law.flips:
-        sweep_poisson_strengths._flip_each(seed, place, y, tilted, law.steps, hot, a, rates)
+        sweep_poisson_strengths._flip_each(seed, place, y, tilted, law.steps, hot, a, rates, work)
     sweep_poisson_strengths._relocate_each(seed, place, y, tilted, hot, a, rates, active, work)
     sweep_poisson_strengths._slice_each(seed, place, y, hot, a, rates)
 
@@ -101,7 +101,7 @@ def anneal(
     """Move the particles from the guide to the posterior, and fill their log-weights."""
     features, learned = shift.shape[0], own_shape > 0.0
     rates, proposal = np.empty(data.at.shape[0]), np.empty(features)
-    work, active = np.empty((8, features)), np.empty(features, np.int64)
+    work, active = np.empty((11, features)), np.empty(features, np.int64)
     support, place = np.empty(features, np.int8), np.empty(3, np.int64)
     log_weights[:] = 0.0
     for t in range(1, grid.shape[0]):

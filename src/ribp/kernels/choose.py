@@ -47,7 +47,12 @@ def coin(seed, sweep, row, at, log_odds):
     if not log_odds >= -CERTAIN:
         return False
     u, v = uniform_pair(seed, sweep, row, at // 2)
-    draw = v if at % 2 else u
+    return shows(v if at % 2 else u, log_odds)
+
+
+@jit
+def shows(draw, log_odds):
+    """Return whether a coin whose log-odds are not certain shows True for this uniform."""
     return math.log(draw / (1.0 - draw)) < log_odds
 
 

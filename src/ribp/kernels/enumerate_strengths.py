@@ -2,8 +2,8 @@
 
     p(x) = sum_S exp(table[|S|] + theta(S)) p(x | S),
 
-p(x | S) and the moments m, M of the strengths from `sweep_strengths`, sets as in `enumerate_rows`.
-What a set keeps is copied from its parent and changed by one switch, O(I |S|); sets of the largest
+p(x | S) and the moments m, M of the strengths from `strength_support`, sets as in `enumerate_rows`.
+A set shares the rows of V and L^{-1} with its parent and appends one, O(I |S|); sets of the largest
 size need only their last gain and m, M.
 
 Positive strengths: p(x | S) has the factor P(N(m, M) > 0)/Phi(mu/tau)^|S|. With M = L L', a draw of
@@ -23,8 +23,19 @@ import numpy as np
 from ribp.kernels.choose import FAR
 from ribp.kernels.enumerate_rows import TOP, TOTAL, finish, next_set, own_gram, start, weigh
 from ribp.kernels.jit import jit
+from ribp.kernels.strength_support import (
+    MEAN,
+    RHO,
+    G,
+    Support,
+    build,
+    fill_covariance,
+    gain,
+    join,
+    new_support,
+    switch_on,
+)
 from ribp.kernels.sweep_gaussian import Gram
-from ribp.kernels.sweep_strengths import Support, build, gain, new_support, switch_on
 from ribp.kernels.truncated_normal import draw_positive, log_ndtr
 from ribp.kernels.whole_rows import largest_count, smallest_count
 
@@ -95,51 +106,9 @@ def positive_part(seed, members, m, m_matrix, root, out):
 
 
 @jit
-def _levels(number, features):
-    """Return room for what sets of each size keep, the size first."""
-    square = (number, features, features)
-    flat = (number, features)
-    return Support(
-        np.empty(flat, np.int64), np.empty(flat), np.empty(flat), np.empty(square),
-        np.empty(square), np.empty(flat), np.empty(flat),
-    )  # fmt: skip
-
-
-@jit
-def _level(kept, size):
-    """Return what a set of some size keeps."""
-    return Support(
-        kept.slots[size], kept.g[size], kept.rho[size], kept.k[size],
-        kept.m_matrix[size], kept.m[size], kept.u[size],
-    )  # fmt: skip
-
-
-@jit
-def _copy(parent, child, size):
-    """Copy what a set keeps."""
-    for j in range(parent.g.shape[0]):
-        child.g[j], child.rho[j] = parent.g[j], parent.rho[j]
-    for t in range(size):
-        child.slots[t], child.m[t] = parent.slots[t], parent.m[t]
-        for j in range(parent.g.shape[0]):
-            child.k[t, j] = parent.k[t, j]
-        for r in range(size):
-            child.m_matrix[t, r] = parent.m_matrix[t, r]
-
-
-@jit
-def _join(i, size, parent, mu, tau, m, m_matrix):
-    """Fill m and M of a set of `size` features and feature i, from what the former keeps."""
-    precision = 1.0 / (tau * tau)
-    v = parent.g[i] + precision
-    mean = (parent.rho[i] + mu * precision) / v
-    for t in range(size):
-        u = parent.k[t, i]
-        m[t] = parent.m[t] - u * mean
-        for r in range(size):
-            m_matrix[t, r] = parent.m_matrix[t, r] + u * parent.k[r, i] / v
-        m_matrix[t, size] = m_matrix[size, t] = -u / v
-    m[size], m_matrix[size, size] = mean, 1.0 / v
+def _level(shared, kept, size):
+    """Return the support of a set of some size: only `terms` are its own."""
+    return Support(shared.slots, kept[size], shared.v, shared.inverse)
 
 
 @jit
@@ -154,18 +123,16 @@ def strengths(
     """
     features = theta.shape[0]
     smallest, largest = smallest_count(table), largest_count(table)
-    kept = _levels(max(largest, 1), features)
+    shared, kept = new_support(features), np.empty((largest + 1, 6, features))
     b, squares, matrix = np.empty(features), np.empty(features), np.empty((features, features))
-    m, m_matrix, root = np.empty(features), np.empty((features, features)), np.empty_like(matrix)
+    m_matrix, root = np.empty_like(matrix), np.empty_like(matrix)
     mean, both = np.zeros(features), np.empty(2 * features)
     score, members, tally = np.zeros(largest + 1), np.empty(largest, np.int64), np.empty(4)
     nothing, mass = np.empty(0, np.bool_), log_ndtr(mu / tau) if positive else 0.0
     for n in range(data.shape[0]):
         own_gram(data[n], observed[n], loadings, common, diagonal, b, squares, matrix)
         gram = Gram(matrix, nothing, False, loadings, matrix)
-        root_set = _level(kept, 0)
-        for i in range(features):
-            root_set.g[i], root_set.rho[i] = squares[i], b[i]
+        kept[0, G], kept[0, RHO] = squares, b
         start(tally, both, sample[n])
         size, variance = 0, 0.0
         while size >= 0:
@@ -173,11 +140,11 @@ def strengths(
                 log_weight = table[size] + score[size]
                 error = 0.0
                 if size > 0 and (not positive or log_weight > tally[TOP] - FAR):
-                    parent = _level(kept, size - 1)
-                    _join(members[size - 1], size - 1, parent, mu, tau, m, m_matrix)
+                    m = kept[size, MEAN]
                     for t in range(size):
                         mean[t] = m[t]
                     if positive:
+                        fill_covariance(size, shared.inverse, m_matrix)
                         more, error = positive_part(
                             seeds[n], members[:size], m[:size], m_matrix[:size, :size], root, mean
                         )
@@ -192,13 +159,14 @@ def strengths(
                     both[features + members[t]] += weight * mean[t]
             size = next_set(members, size, features, smallest, largest)
             if size > 0:
-                i, parent = members[size - 1], _level(kept, size - 1)
-                gained = gain(parent.g[i], parent.rho[i], mu, tau)
-                score[size] = score[size - 1] + theta[i] + gained - mass
+                i, child = members[size - 1], _level(shared, kept, size)
+                kept[size] = kept[size - 1]
+                score[size] = score[size - 1] + theta[i] - mass
+                score[size] += gain(kept[size, G, i], kept[size, RHO, i], mu, tau)
                 if size < largest:
-                    child = _level(kept, size)
-                    _copy(parent, child, size - 1)
                     switch_on(i, size - 1, child, gram, squares, mu, tau)
+                else:
+                    join(i, size - 1, child, mu, tau)
         for i in range(features):
             probs[n, i] = both[i]
             sizes[n, i] = both[features + i] / tally[TOTAL] if tally[TOTAL] > 0.0 else math.nan
@@ -214,17 +182,19 @@ def score_rows(
     features = rows.shape[1]
     support, mass = new_support(features), log_ndtr(mu / tau) if positive else 0.0
     b, squares, matrix = np.empty(features), np.empty(features), np.empty((features, features))
-    root, mean, nothing = np.empty_like(matrix), np.empty(features), np.empty(0, np.bool_)
+    root, m_matrix = np.empty_like(matrix), np.empty_like(matrix)
+    mean, nothing = np.empty(features), np.empty(0, np.bool_)
     for n in range(rows.shape[0]):
         own_gram(data[n], observed[n], loadings, common, diagonal, b, squares, matrix)
         gram = Gram(matrix, nothing, False, loadings, matrix)
         size, score = build(rows[n], b, support, gram, squares, mu, tau, True)
         for t in range(size):
-            mean[t] = support.m[t]
+            mean[t] = support.terms[MEAN, t]
         if positive and size > 0:
+            fill_covariance(size, support.inverse, m_matrix)
             more, _ = positive_part(
-                seeds[n], support.slots[:size], support.m[:size],
-                support.m_matrix[:size, :size], root, mean,
+                seeds[n], support.slots[:size], support.terms[MEAN, :size],
+                m_matrix[:size, :size], root, mean,
             )  # fmt: skip
             score += more - size * mass
         scores[n], means[n, :] = score, 0.0

@@ -57,15 +57,17 @@ def add_logistic(value, times, p, q, step, growth, two, sums, c):
 
 
 @jit
-def add_sums(which, two, data, observed, rows, columns, features, background, level, steps, sums):
+def add_sums(
+    which, two, data, observed, exposures, rows, columns, features, background, level, steps, sums
+):
     """Add what rows with feature `which` (-1 for all rows) say of its entries.
 
     Parameters
     ----------
     which, two
         The feature; whether sums are wanted after the steps, or before.
-    data, observed, rows
-        Of a block; `observed` is empty if nothing is missing.
+    data, observed, exposures, rows
+        Of a block; `observed` is empty if nothing is missing, exposures are logarithms.
     columns, features, background
         As in `sweep_kinds`; `features` is A, (features, latent).
     level
@@ -89,10 +91,10 @@ def add_sums(which, two, data, observed, rows, columns, features, background, le
             if form[c] == ORDERED:
                 here = int(x)
                 if here > 0:
-                    p, q = share_of(v - thresholds[begin[c] + here - 1])
+                    p, q = share_of(v - thresholds[0, begin[c] + here - 1])
                     add_logistic(1.0, 1.0, p, q, step, growth, two, sums, c)
                 if here < width[c] - 1:
-                    p, q = share_of(v - thresholds[begin[c] + here])
+                    p, q = share_of(v - thresholds[0, begin[c] + here])
                     add_logistic(0.0, 1.0, p, q, step, growth, two, sums, c)
             elif form[c] == LEVELS:
                 fill_level_shares(eta, at, width[c], shares)
@@ -102,11 +104,11 @@ def add_sums(which, two, data, observed, rows, columns, features, background, le
                 is_here = 1.0 if int(x) == level[c] else 0.0
                 add_logistic(is_here, 1.0, shares[one], rest, step, growth, two, sums, c)
             elif form[c] == WEIGHTED:
-                p, q = share_of(v - numbers[c, SHIFT])
+                p, q = share_of(v - numbers[c, SHIFT] + numbers[c, PER_COUNT] * exposures[n])
                 times = numbers[c, BASE] + numbers[c, PER_COUNT] * x
                 add_logistic(x, times, p, q, step, growth, two, sums, c)
             elif form[c] == EXPONENTIAL:
-                rate = bounded_exp(v)
+                rate = bounded_exp(v + exposures[n])
                 sums[c, GAIN] += x * step - rate * (growth - 1.0)
                 sums[c, SLOPE] += x - rate * growth
                 sums[c, BENT] += rate * growth
@@ -154,12 +156,14 @@ def weighted_log_likelihood(x, v, numbers):
 
 
 @jit
-def own_log_likelihoods(data, observed, rows, columns, features, background, some, numbers, out):
+def own_log_likelihoods(
+    data, observed, exposures, rows, columns, features, background, some, numbers, out
+):
     """Add up log p of some columns at several candidates of what they have of their own.
 
     Parameters
     ----------
-    data, observed, rows, columns, features, background
+    data, observed, exposures, rows, columns, features, background
         As in `add_sums`.
     some
         Numbers of the columns.
@@ -194,7 +198,7 @@ def own_log_likelihoods(data, observed, rows, columns, features, background, som
                     if form[c] == ORDERED:
                         out[k, candidate] += ordered_log_likelihood(int(x), v, here, width[c] - 1)
                     else:
-                        out[k, candidate] += weighted_log_likelihood(x, v, here)
+                        out[k, candidate] += weighted_log_likelihood(x, v + exposures[n], here)
         if n % _ROWS == _ROWS - 1 or n == rows.shape[0] - 1:
             out += np.log(product)
             product[:] = 1.0

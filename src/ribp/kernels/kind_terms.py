@@ -6,13 +6,14 @@ levels. With sp(v) = log(1 + exp v), every kind is a sum of few functions of eta
     log p(x | eta) = c eta - sum_t m_t sp(eta - s_t) - r exp(eta) - q eta^2/2 + h L(eta) + const,
 
 L(eta) = log(1 - exp(-eta)), and unordered levels are eta_x - log sum_r exp eta_r. Which c, m, s, r,
-q and h an entry has follows from its value and the form of its column:
+q and h an entry has follows from its value, the form of its column and the logarithm e of the
+exposure of its row:
 
 - ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has c = 1 unless it is the first, and a term at
   t_{x-1} and at t_x, as far as there are such, m = 1. Two levels: x eta - sp(eta);
 - LEVELS: unordered;
-- WEIGHTED: c = x and one term, m = base + per_count x, at s;
-- EXPONENTIAL: c = x, r = 1;
+- WEIGHTED: c = x and one term, m = base + per_count x, at s, less e if per_count is 1;
+- EXPONENTIAL: c = x, r = exp(e);
 - SQUARE: c = x scale, q = 1;
 - HIT, eta > 0 the rate of a Poisson count of which only is seen whether it is zero (noisy-OR): c =
   -1 if x = 0, h = 1 if x = 1.
@@ -40,10 +41,13 @@ ORDERED, LEVELS, WEIGHTED, EXPONENTIAL, SQUARE, HIT = range(6)
 """Forms of columns; kernels want columns of equal form beside one another."""
 COEFFICIENTS = 6
 """Where `Terms.ends` has the number of coefficients."""
-BASE, PER_COUNT, SHIFT = range(3)
-"""What `numbers` holds of a WEIGHTED column; of a SQUARE one BASE is its scale."""
+BASE, PER_COUNT, SHIFT, FACTOR = range(4)
+"""What `numbers` holds of a WEIGHTED column, FACTOR = exp -SHIFT; of a SQUARE one BASE is its
+scale."""
+ETA, ODDS = range(2)
+"""Rows of latent numbers: eta, and exp eta."""
 AT, WIDTH, LINE = range(3)
-OFFSET, TIMES, P, Q, COEFFICIENT = range(5)
+OFFSET, SCALE, TIMES, P, Q, COEFFICIENT = range(6)
 """Rows of `Terms.whole` and of `Terms.real`."""
 _LARGEST = 600.0  # exponents beyond are as good as infinite
 
@@ -61,8 +65,9 @@ class Columns(NamedTuple):
     begin: NDArray[np.int64]
     """Where its thresholds begin."""
     thresholds: NDArray[np.float64]
+    """t, and exp -t; (2, thresholds)."""
     numbers: NDArray[np.float64]
-    """BASE, PER_COUNT, SHIFT; (dims, 3)."""
+    """BASE, PER_COUNT, SHIFT, FACTOR; (dims, 4)."""
 
 
 class Terms(NamedTuple):
@@ -75,15 +80,15 @@ class Terms(NamedTuple):
     """AT, the latent column of each (the first of unordered levels); WIDTH, the number of unordered
     levels; LINE, latent columns with a coefficient c."""
     real: NDArray[np.float64]
-    """OFFSET, s of each; TIMES, m of those that are WEIGHTED; P and Q, see `fill_shares`;
-    COEFFICIENT, c of each LINE."""
+    """OFFSET, s of each; SCALE, exp -s; TIMES, m of those that are WEIGHTED; P and Q, see
+    `fill_shares`; COEFFICIENT, c of each LINE."""
     ends: NDArray[np.int64]
     """Where terms of each form end, and the number of coefficients last."""
 
 
 def new_terms(dims: int) -> Terms:
     """Return room for the terms of a row."""
-    return Terms(np.zeros((3, 2 * dims), np.int64), np.zeros((5, 2 * dims)), np.zeros(7, np.int64))
+    return Terms(np.zeros((3, 2 * dims), np.int64), np.zeros((6, 2 * dims)), np.zeros(7, np.int64))
 
 
 @jit
@@ -131,13 +136,18 @@ def log_sum_exp(eta, at, width, shares):
 
 
 @jit
-def fill_terms(x, mask, place, forms, ats, widths, begins, thresholds, numbers, whole, real, ends):
+def fill_terms(
+    x, mask, exposure, place, forms, ats, widths, begins, thresholds, numbers, whole, real, ends
+):
     """List the terms of a row of columns, as in `Columns`; `mask` is empty if all was observed.
+
+    `exposure` is e, the logarithm of what rates of counts are multiplied by.
 
     What may be no term is written all the same, and written over by the next: values of entries
     are random, so that a branch for each of them would be foreseen wrongly half of the time.
     """
     number, lines, ends[:] = 0, 0, 0
+    growth = 1.0 if exposure == 0.0 else math.exp(exposure)
     for c in range(place.shape[0]):
         d = place[c]
         if mask.shape[0] > 0 and not mask[d]:
@@ -145,31 +155,40 @@ def fill_terms(x, mask, place, forms, ats, widths, begins, thresholds, numbers, 
         form, at, value = forms[c], ats[c], x[d]
         if form == ORDERED:
             level, begin, top = int(value), begins[c], widths[c] - 1
-            whole[AT, number] = at
-            real[OFFSET, number] = thresholds[begin + max(level - 1, 0)]
-            number += level > 0
-            whole[AT, number] = at
-            real[OFFSET, number] = thresholds[begin + min(level, top - 1)]
-            number += level < top
             whole[LINE, lines], real[COEFFICIENT, lines] = at, 1.0
             lines += level > 0
+            ends[ORDERED] = number + 1
+            if top == 1:
+                whole[AT, number], real[OFFSET, number], real[SCALE, number] = at, 0.0, 1.0
+                number += 1
+                continue
+            below, above = begin + max(level - 1, 0), begin + min(level, top - 1)
+            whole[AT, number] = at
+            real[OFFSET, number], real[SCALE, number] = thresholds[0, below], thresholds[1, below]
+            number += level > 0
+            whole[AT, number] = at
+            real[OFFSET, number], real[SCALE, number] = thresholds[0, above], thresholds[1, above]
+            number += level < top
             ends[ORDERED] = number
             continue
-        wide, s, m, is_term, line = 1, 0.0, 1.0, True, at
+        wide, s, scale, m, is_term, line = 1, 0.0, 1.0, 1.0, True, at
         if form == LEVELS:
             value, wide, line = 1.0, widths[c], at + int(value)
         elif form == WEIGHTED:
             m = numbers[c, BASE] + numbers[c, PER_COUNT] * value
-            s = numbers[c, SHIFT]
+            s = numbers[c, SHIFT] - numbers[c, PER_COUNT] * exposure
+            scale = numbers[c, FACTOR] * (growth if numbers[c, PER_COUNT] > 0.0 else 1.0)
+        elif form == EXPONENTIAL:
+            s, scale = -exposure, growth
         elif form == SQUARE:
             value *= numbers[c, BASE]
-        elif form == HIT:
+        else:
             is_term = value > 0.0
             value = 0.0 if is_term else -1.0
         whole[LINE, lines], real[COEFFICIENT, lines] = line, value
         lines += value != 0.0
         whole[AT, number], whole[WIDTH, number] = at, wide
-        real[OFFSET, number], real[TIMES, number] = s, m
+        real[OFFSET, number], real[SCALE, number], real[TIMES, number] = s, scale, m
         number += is_term
         ends[form] = number
     for form in range(1, 6):
@@ -189,16 +208,40 @@ def fill_eta(z, features, background, eta):
 
 
 @jit
-def fill_shares(eta, whole, real, ends, shares):
-    """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta); and `shares` of levels."""
+def fill_latent(z, features, background, latent):
+    """Fill eta and exp eta, of A and exp A, b and exp b: no exponential is taken."""
+    for k in range(latent.shape[1]):
+        latent[ETA, k], latent[ODDS, k] = background[ETA, k], background[ODDS, k]
+    for i in range(z.shape[0]):
+        if z[i]:
+            for k in range(latent.shape[1]):
+                latent[ETA, k] += features[ETA, i, k]
+                latent[ODDS, k] *= features[ODDS, i, k]
+
+
+@jit
+def fill_shares(latent, whole, real, ends, shares):
+    """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta - s); and `shares` of levels.
+
+    They are no numbers where exp eta has no place in a double.
+    """
     for t in range(ends[ORDERED]):
-        real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
+        odds = latent[ODDS, whole[AT, t]] * real[SCALE, t]
+        real[Q, t] = 1.0 / (1.0 + odds)
+        real[P, t] = odds * real[Q, t]
     for t in range(ends[ORDERED], ends[LEVELS]):
-        fill_level_shares(eta, whole[AT, t], whole[WIDTH, t], shares)
+        total = 0.0
+        for k in range(whole[AT, t], whole[AT, t] + whole[WIDTH, t]):
+            total += latent[ODDS, k]
+        part = 1.0 / total
+        for k in range(whole[AT, t], whole[AT, t] + whole[WIDTH, t]):
+            shares[k] = latent[ODDS, k] * part
     for t in range(ends[LEVELS], ends[WEIGHTED]):
-        real[P, t], real[Q, t] = share_of(eta[whole[AT, t]] - real[OFFSET, t])
+        odds = latent[ODDS, whole[AT, t]] * real[SCALE, t]
+        real[Q, t] = 1.0 / (1.0 + odds)
+        real[P, t] = odds * real[Q, t]
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        real[P, t] = bounded_exp(eta[whole[AT, t]])
+        real[P, t] = latent[ODDS, whole[AT, t]] * real[SCALE, t]
 
 
 @jit
@@ -214,7 +257,7 @@ def log_likelihood(eta, whole, real, ends, shares):
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         total -= real[TIMES, t] * softplus(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        total -= bounded_exp(eta[whole[AT, t]])
+        total -= bounded_exp(eta[whole[AT, t]] - real[OFFSET, t])
     for t in range(ends[EXPONENTIAL], ends[SQUARE]):
         total -= 0.5 * eta[whole[AT, t]] * eta[whole[AT, t]]
     for t in range(ends[SQUARE], ends[HIT]):

@@ -13,10 +13,9 @@ from ribp.kernels.jit import jit
 def list_ones(z, ones):
     """Fill `ones` with the places where z is not zero; return how many: ``np.flatnonzero(z)``."""
     number = 0
-    for i in range(ones.shape[0]):
-        if z[i]:
-            ones[number] = i
-            number += 1
+    for i in range(ones.shape[0]):  # without a branch: it would be mispredicted at every one
+        ones[number] = i
+        number += z[i] != 0
     return number
 
 

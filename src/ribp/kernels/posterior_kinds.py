@@ -32,7 +32,7 @@ from ribp.kernels.anneal_rows import (
 )
 from ribp.kernels.enumerate_rows import finish, next_set, own_gram, start, weigh
 from ribp.kernels.jit import jit
-from ribp.kernels.kind_terms import fill_terms, log_likelihood
+from ribp.kernels.kind_terms import ETA, ODDS, fill_terms, log_likelihood
 from ribp.kernels.sweep_kinds import (
     GAINS,
     WORK,
@@ -47,23 +47,23 @@ from ribp.kernels.sweep_kinds import (
 
 @jit
 def enumerate_all(
-    seeds, data, observed, columns, terms, latent, scaled, common, diagonal, theta, table,
-    log_sums, probs, sample,
+    seeds, data, observed, exposures, columns, terms, latent, scaled, common, diagonal, theta,
+    table, log_sums, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) - log p(x | z = 0), P(z_i = 1 | x) and a draw of z for every row."""
     place, form, at, width, begin, thresholds, numbers = columns
     whole, real, ends = terms
     features, loadings, growth, background, every = latent
-    number, size_of_eta = theta.shape[0], background.shape[0]
+    number, size_of_eta = theta.shape[0], background.shape[1]
     smallest, largest = whole_rows.smallest_count(table), whole_rows.largest_count(table)
     work, shares = np.empty((WORK, number)), np.empty(size_of_eta)
-    eta, gain = np.empty((largest + 1, size_of_eta)), np.empty((largest + 1, number))
+    eta, gain = np.empty((largest + 1, 2, size_of_eta)), np.empty((largest + 1, number))
     members, tally, score = np.empty(largest, np.int64), np.empty(4), np.zeros(largest + 1)
     eta[0], none = background, np.zeros(number, np.int8)
     for n in range(data.shape[0]):
         fill_terms(
-            data[n], observed[n], place, form, at, width, begin, thresholds, numbers, whole, real,
-            ends,
+            data[n], observed[n], exposures[n], place, form, at, width, begin, thresholds, numbers,
+            whole, real, ends,
         )  # fmt: skip
         fill_linear(whole, real, ends, loadings, work)
         start(tally, probs[n], sample[n])
@@ -84,7 +84,8 @@ def enumerate_all(
                 first = j + 1
                 score[size] = score[size - 1] + theta[j] + gain[size - 1, j]
                 for k in range(size_of_eta):
-                    eta[size, k] = eta[size - 1, k] + features[j, k]
+                    eta[size, ETA, k] = eta[size - 1, ETA, k] + features[ETA, j, k]
+                    eta[size, ODDS, k] = eta[size - 1, ODDS, k] * features[ODDS, j, k]
         log_sums[n] = finish(tally, probs[n])
 
 
@@ -126,24 +127,24 @@ def anneal_particles(
 
 @jit
 def anneal(
-    seeds, n_particles, n_steps, data, observed, columns, terms, latent, scaled, common, diagonal,
-    theta, table, log_sums, errors, probs, sample,
+    seeds, n_particles, n_steps, data, observed, exposures, columns, terms, latent, scaled, common,
+    diagonal, theta, table, log_sums, errors, probs, sample,
 ):  # fmt: skip
     """Fill log p(x) - log p(x | z = 0), its error, P(z_i = 1 | x) and a draw of z for every row."""
     place, form, at, width, begin, thresholds, numbers = columns
     whole, real, ends = terms
     features, loadings, _, background, _ = latent
-    number, size, dims = theta.shape[0], background.shape[0], observed.shape[1]
+    number, size, dims = theta.shape[0], background.shape[1], observed.shape[1]
     law, matrix = law_of(theta, table), np.empty((number, number))
     mean, grid = mean_share(law), np.empty(n_steps + 1)
     b, squares, shift = np.empty(number), np.empty(number), np.empty(number)
-    work, shares, eta = np.empty((WORK, number)), np.empty(size), np.empty(size)
+    work, shares, eta = np.empty((WORK, number)), np.empty(size), np.empty((2, size))
     particles, log_weights = np.empty((n_particles, number), np.int8), np.empty(n_particles)
     mask = np.empty(size, np.bool_)
     for n in range(data.shape[0]):
         fill_terms(
-            data[n], observed[n], place, form, at, width, begin, thresholds, numbers, whole, real,
-            ends,
+            data[n], observed[n], exposures[n], place, form, at, width, begin, thresholds, numbers,
+            whole, real, ends,
         )  # fmt: skip
         fill_linear(whole, real, ends, loadings, work)
         spread_mask(observed[n], columns, mask)
@@ -160,4 +161,4 @@ def anneal(
         )  # fmt: skip
         log_mean, errors[n] = summarise(seeds[n], log_weights, particles, probs[n], sample[n])
         log_sums[n] = log_mean + log_sum(count_log_weights(theta + shift, table))
-        log_sums[n] -= log_likelihood(background, whole, real, ends, shares)
+        log_sums[n] -= log_likelihood(background[ETA], whole, real, ends, shares)

@@ -28,7 +28,7 @@ from ribp.kernels.variates import next_pair, next_uniform
 
 LINEAR, UP2, UP1, DOWN2, TAIL, GAMMAS = range(6)
 LEAST_SCALE = 1e-3
-"""Of tau: below it 1/M_aa - lambda has no digits left (`ribp.kernels.sweep_strengths`)."""
+"""Of tau: below it 1/M_aa - lambda has no digits left (`ribp.kernels.strength_support`)."""
 LEAST_SHAPE = 1.01
 """Of a: from one downwards the density of a strength has no mode above zero."""
 

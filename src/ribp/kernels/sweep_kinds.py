@@ -15,16 +15,18 @@ where the sum does not depend on the features of a row. Noisy-OR columns that ar
 q_il/(exp eta_l - 1)) to it, with q = 1 - exp(-A) and eta without i: it is added up anew for a
 feature that is on, because eta - A_i would cancel.
 The factors of terms with m = 1 lie between 1 and e whatever eta is: `every` of them, usually 64,
-are multiplied before a logarithm is taken. Where features are so large that e has no place in a
-double, `every` is zero and differences of logarithms are taken one by one.
+are multiplied before a logarithm is taken. Shares p follow from exp eta, which is a product of
+exponentials of the background and of features: nor is an exponential taken. Where features are so
+large that e has no place in a double, `every` is zero, and differences of logarithms are taken one
+by one; so they are where exp eta has none.
 
 - a flip of i has log-odds theta_i + table[k+1] - table[k] + gain_i, with k ones elsewhere;
 - moving the one at i to place j has log-weight theta_j + gain_j over eta without i;
 - a whole row is proposed and accepted by its `excess` (see `whole_rows`).
 
-eta is made anew after each change, so that errors do not build up. Random numbers of a row are
-used as in `sweep_gaussian`. Functions that are called for every row take single arrays, since
-compiled code counts references to each array that it takes from a tuple.
+eta and exp eta are made anew after each change, so that errors do not build up. Random numbers of
+a row are used as in `sweep_gaussian`. Functions that are called for every row take single arrays,
+since compiled code counts references to each array that it takes from a tuple.
 """
 
 from __future__ import annotations
@@ -36,12 +38,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ribp.kernels import whole_rows
-from ribp.kernels.choose import coin, pick
+from ribp.kernels.choose import CERTAIN, pick, shows
 from ribp.kernels.jit import jit
 from ribp.kernels.kind_terms import (
     AT,
     COEFFICIENT,
     COEFFICIENTS,
+    ETA,
     EXPONENTIAL,
     HIT,
     LEVELS,
@@ -55,7 +58,7 @@ from ribp.kernels.kind_terms import (
     P,
     Q,
     bounded_exp,
-    fill_eta,
+    fill_latent,
     fill_shares,
     fill_terms,
     log_likelihood,
@@ -75,7 +78,7 @@ class Latent(NamedTuple):
     """What latent columns have of features."""
 
     features: NDArray[np.float64]
-    """A, (features, latent)."""
+    """A and exp A, (2, features, latent); the second is unused if `every` is zero."""
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
@@ -84,8 +87,15 @@ class Latent(NamedTuple):
     Unordered levels are contrasts to the first of them.
     """
     background: NDArray[np.float64]
+    """b and exp b, (2, latent)."""
     every: int
     """Factors, at least two, that are multiplied before a logarithm is taken; 0 for differences."""
+
+
+def with_odds(background: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return b and exp b, which may be infinite."""
+    with np.errstate(over="ignore"):
+        return np.stack([background, np.exp(background)])
 
 
 @jit
@@ -109,11 +119,15 @@ def fill_gains(
     elif every > 0:
         fill_shares(eta, whole, real, ends, shares)
         _lose_by_factors(first, whole, real, ends, growth, every, shares, work)
+        total = 0.0
         for j in range(first, z.shape[0]):
             if z[j]:
                 work[GAINS, j] = _lost_by(j, whole, real, ends, growth, every, shares)
+            total += work[GAINS, j]
+        if not math.isfinite(total):  # exp eta has no place in a double
+            _lose_by_differences(first, z, eta[ETA], whole, real, ends, features, shares, work)
     else:
-        _lose_by_differences(first, z, eta, whole, real, ends, features, shares, work)
+        _lose_by_differences(first, z, eta[ETA], whole, real, ends, features, shares, work)
     if ends[EXPONENTIAL] < ends[SQUARE]:
         _lose_squares(first, z, eta, whole, ends, features, work)
     for j in range(first, z.shape[0]):
@@ -129,8 +143,8 @@ def _lose_squares(first, z, eta, whole, ends, features, work):
     for j in range(first, z.shape[0]):
         for t in range(ends[EXPONENTIAL], ends[SQUARE]):
             at = whole[AT, t]
-            a = -features[j, at] if z[j] else features[j, at]
-            work[GAINS, j] += a * (eta[at] + 0.5 * a)
+            a = -features[ETA, j, at] if z[j] else features[ETA, j, at]
+            work[GAINS, j] += a * (eta[ETA, at] + 0.5 * a)
 
 
 @jit
@@ -138,11 +152,11 @@ def _gain_hits(first, z, eta, whole, ends, loadings, growth, background, work):
     """Add what features are worth to noisy-OR columns that are 1."""
     for t in range(ends[SQUARE], ends[HIT]):
         at = whole[AT, t]
-        odds = 1.0 / math.expm1(eta[at])
+        odds = 1.0 / math.expm1(eta[ETA, at])
         for j in range(first, z.shape[0]):
             own = odds
             if z[j]:
-                rate = background[at]
+                rate = background[ETA, at]
                 for i in range(z.shape[0]):
                     if z[i] and i != j:
                         rate += loadings[at, i]
@@ -207,15 +221,21 @@ def _take_logarithms(low, high, work):
 @jit
 def _lost_by(j, whole, real, ends, growth, every, shares):
     """Return what terms lose if feature j is switched off: few features are on."""
-    loss, product, multiplied = 0.0, 1.0, 0
-    for t in range(ends[LEVELS]):
+    loss, product, other, multiplied = 0.0, 1.0, 1.0, 0
+    for t in range(0, ends[ORDERED], 2):  # two products, neither of which waits for the other
+        product *= real[Q, t] + real[P, t] * growth[1, whole[AT, t], j]
+        if t + 1 < ends[ORDERED]:
+            other *= real[Q, t + 1] + real[P, t + 1] * growth[1, whole[AT, t + 1], j]
+        multiplied += 2
+        if multiplied + 2 > every:
+            loss += math.log(product * other)
+            product, other, multiplied = 1.0, 1.0, 0
+    product *= other
+    for t in range(ends[ORDERED], ends[LEVELS]):
         a = whole[AT, t]
-        if t < ends[ORDERED]:
-            factor = real[Q, t] + real[P, t] * growth[1, a, j]
-        else:
-            factor = shares[a]
-            for r in range(a + 1, a + whole[WIDTH, t]):
-                factor += shares[r] * growth[1, r, j]
+        factor = shares[a]
+        for r in range(a + 1, a + whole[WIDTH, t]):
+            factor += shares[r] * growth[1, r, j]
         product *= factor
         multiplied += 1
         if multiplied >= every:
@@ -233,7 +253,8 @@ def _lost_by(j, whole, real, ends, growth, every, shares):
 def _lose_by_differences(first, z, eta, whole, real, ends, features, shares, work):
     """Fill work[GAINS] with what terms lose by flips, where exp a has no place in a double."""
     for j in range(first, z.shape[0]):
-        other, loss = eta - features[j] if z[j] else eta + features[j], 0.0
+        a, loss = features[ETA, j], 0.0
+        other = eta - a if z[j] else eta + a
         for t in range(ends[WEIGHTED]):
             at, shift = whole[AT, t], real[OFFSET, t]
             if ends[ORDERED] <= t < ends[LEVELS]:
@@ -243,8 +264,8 @@ def _lose_by_differences(first, z, eta, whole, real, ends, features, shares, wor
                 before, after = softplus(eta[at] - shift), softplus(other[at] - shift)
             loss += (real[TIMES, t] if t >= ends[LEVELS] else 1.0) * (after - before)
         for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-            at = whole[AT, t]
-            loss += bounded_exp(other[at]) - bounded_exp(eta[at])
+            at, shift = whole[AT, t], real[OFFSET, t]
+            loss += bounded_exp(other[at] - shift) - bounded_exp(eta[at] - shift)
         work[GAINS, j] = loss
 
 
@@ -254,17 +275,23 @@ def flip_each(
     background, every, eta, work, shares,
 ):  # fmt: skip
     """Flip every feature in order, gains times beta. step[k] = table[k+1] - table[k]."""
-    ones, stale = 0, True
+    ones, stale, block, u, v = 0, True, -1, 0.5, 0.5
     for i in range(z.shape[0]):
         ones += z[i]
     for i in range(z.shape[0]):
         if stale:
-            fill_eta(z, features, background, eta)
+            fill_latent(z, features, background, eta)
             fill_gains(
                 i, z, eta, whole, real, ends, features, loadings, growth, background, every, work,
                 shares,
             )  # fmt: skip
-        on = coin(seed, number, row, i, theta[i] + step[ones - z[i]] + beta * work[GAINS, i])
+        log_odds = theta[i] + step[ones - z[i]] + beta * work[GAINS, i]
+        on = log_odds > CERTAIN
+        if abs(log_odds) <= CERTAIN:
+            if block != i // 2:  # two coins of a block
+                block = i // 2
+                u, v = uniform_pair(seed, number, row, block)
+            on = shows(v if i % 2 else u, log_odds)
         stale = on != (z[i] != 0)
         if stale:
             ones += 1 if on else -1
@@ -278,7 +305,7 @@ def relocation_log_weights(
 ):  # fmt: skip
     """Fill work[GAINS] with the log-weights of the places where the one at i may go."""
     z[i] = 0
-    fill_eta(z, features, background, eta)
+    fill_latent(z, features, background, eta)
     fill_gains(
         0, z, eta, whole, real, ends, features, loadings, growth, background, every, work, shares
     )
@@ -312,8 +339,8 @@ def relocate_each(
 @jit
 def excess(z, shift, whole, real, ends, features, background, eta, shares):
     """Return log-likelihood(z) - shift.z up to a constant; fills the eta of z."""
-    fill_eta(z, features, background, eta)
-    total = log_likelihood(eta, whole, real, ends, shares)
+    fill_latent(z, features, background, eta)
+    total = log_likelihood(eta[ETA], whole, real, ends, shares)
     for i in range(z.shape[0]):
         if z[i]:
             total -= shift[i]
@@ -322,22 +349,23 @@ def excess(z, shift, whole, real, ends, features, background, eta, shares):
 
 @jit
 def sweep(
-    seed, number, first, products, data, observed, rows, columns, terms, latent,
+    seed, number, first, products, data, observed, exposures, rows, columns, terms, latent,
     theta, tables, steps, law_of_row, moves, scaled, diagonal, guide, mean, precision,
 ):  # fmt: skip
     """Update rows number first, first + 1, ... in place: flips, relocations, then whole rows.
 
-    Laws and `observed` as in `sweep_gaussian.sweep`; `terms` is work space. For whole rows,
+    Laws and `observed` as in `sweep_gaussian.sweep`; `exposures` are logarithms, one for each row;
+    `terms` is work space. For whole rows,
     `products`, `scaled`, `diagonal` and `guide` belong to Gaussian data, a column for each latent
     one, of about the same moments.
     """
     place, form, at, width, begin, thresholds, numbers = columns
     whole, real, ends = terms
     features, loadings, growth, background, every = latent
-    number_of, size = rows.shape[1], background.shape[0]
+    number_of, size = rows.shape[1], background.shape[1]
     incomplete = observed.shape[0] > 0
     work, shares = np.empty((WORK, number_of)), np.empty(size)
-    eta, active = np.empty(size), np.empty(number_of, np.int64)
+    eta, active = np.empty((2, size)), np.empty(number_of, np.int64)
     proposal = np.empty(number_of, np.int8)
     mask, latent_mask = np.empty(observed.shape[1], np.bool_), np.ones(size, np.bool_)
     for n in range(rows.shape[0]):
@@ -345,8 +373,9 @@ def sweep(
         if incomplete:
             mask[:] = observed[n]
         fill_terms(
-            data[n], mask, place, form, at, width, begin, thresholds, numbers, whole, real, ends
-        )
+            data[n], mask, exposures[n], place, form, at, width, begin, thresholds, numbers, whole,
+            real, ends,
+        )  # fmt: skip
         fill_linear(whole, real, ends, loadings, work)
         if moves[law, FLIPS]:
             flip_each(

@@ -22,6 +22,9 @@ so that entry i given all others is v with weight(v) of `value_weights`, and v =
   w_i the prior odds, s_i and t_i those of a linear regression; the row over the proposal is
   exp(excess), excess(z) = b.z - z'Gz/2 - sum_{z_i > 0} [o_i - log W_i + s_i z_i - t_i z_i^2/2].
 
+What the data leave no doubt of (`value_bounds`) is found in a pass over the features, and no random
+numbers are drawn for it.
+
 Missing entries as in `sweep_gaussian`. A row draws its random numbers one after another, from the
 stream of its number. Rows hold whole numbers as floats. Growth must be at most one.
 """
@@ -39,15 +42,22 @@ from ribp.kernels.choose import CERTAIN, FAR, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, make_row, own_squares
-from ribp.kernels.value_weights import draw_value, log_ratio, log_total
+from ribp.kernels.value_bounds import (
+    Terms,
+    fill_terms,
+    least_log_weight,
+    most_log_total,
+    surely_keeps,
+    surely_stays,
+)
+from ribp.kernels.value_weights import draw_value, log_total
 from ribp.kernels.variates import begin_row, next_pair, next_uniform
 
-_LOG_2 = math.log(2.0)
 _UNSEEN = 1e-12  # of G_ii over all columns: what is left after taking away is rounding
 _CLIP = 10.0
 _DAMPED = 0.3
 # Rows of the work array, each over features.
-GAIN, SQUARES, WEIGHTS, SLOPE, CURVATURE, LOG_W = range(6)
+GAIN, SQUARES, WEIGHTS, SLOPE, CURVATURE, LOG_W, INVERSE, RESERVE = range(8)
 
 
 class Entries(NamedTuple):
@@ -72,21 +82,19 @@ def clear_unseen(squares, diagonal):
 
 
 @jit
-def fill_gain(z, log_rates, b, gram, gain):
+def fill_gain(z, log_rates, b, gram, gain, active):
     """Fill gain = log rate + b - G z (G without its diagonal), making rows of G.
 
-    Returns the number of non-zeros.
+    Also the list of non-zeros, `active`; returns how many there are.
     """
-    nonzeros = 0
+    nonzeros = list_ones(z, active)
     for j in range(z.shape[0]):
         gain[j] = log_rates[j] + b[j]
-    for i in range(z.shape[0]):
-        if z[i] > 0.0:
-            nonzeros += 1
-            make_row(i, gram)
-            row = gram.matrix[i]
-            for j in range(z.shape[0]):
-                gain[j] -= row[j] * z[i]
+    for a in range(nonzeros):
+        make_row(active[a], gram)
+        row, value = gram.matrix[active[a]], z[active[a]]
+        for j in range(z.shape[0]):
+            gain[j] -= row[j] * value
     return nonzeros
 
 
@@ -105,16 +113,6 @@ def set_value(i, value, z, gain, gram):
 
 
 @jit
-def is_hopeless(gain, square, growth, least):
-    """Return whether the sum of weights is surely below exp(least), without adding it up.
-
-    If weight(2) is at most half of weight(1) the sum is at most twice weight(1).
-    """
-    near = log_ratio(1.0, gain, square, growth) > -_LOG_2
-    return not near and gain - 0.5 * square + _LOG_2 < least
-
-
-@jit
 def value_log_odds(i, gain, squares, step, entries):
     """Return the log-odds of z_i > 0 against 0; `step` is table[k+1] - table[k]."""
     if math.isinf(step):
@@ -123,12 +121,29 @@ def value_log_odds(i, gain, squares, step, entries):
 
 
 @jit
-def _value_each(seed, place, z, nonzeros, gain, squares, gram, entries, step):
+def may_change_value(z, nonzeros, gain, terms, active, step):
+    """Return whether any entry may become positive, zero, or another value."""
+    squares, inverse, reserve = terms.squares, terms.inverse, terms.reserve
+    for a in range(nonzeros):
+        i, own = active[a], step[nonzeros - 1]
+        if not surely_stays(z[i], gain[i], squares[i], inverse[i], reserve[i], own):
+            return True
+    if nonzeros == z.shape[0]:
+        return False
+    least, chances = -CERTAIN - step[nonzeros], 0
+    for j in range(z.shape[0]):
+        most = most_log_total(gain[j], squares[j], inverse[j], reserve[j])
+        chances += (most >= least) & (z[j] == 0.0)
+    return chances > 0
+
+
+@jit
+def _value_each(seed, place, z, nonzeros, gain, terms, gram, entries, step):
     """Draw every entry in order, given the others."""
+    squares, inverse, reserve = terms.squares, terms.inverse, terms.reserve
     for i in range(z.shape[0]):
         others = nonzeros - (z[i] > 0.0)
-        least = -CERTAIN - step[others]
-        if z[i] == 0.0 and is_hopeless(gain[i], squares[i], entries.growth, least):
+        if surely_stays(z[i], gain[i], squares[i], inverse[i], reserve[i], step[others]):
             continue
         log_odds = value_log_odds(i, gain, squares, step[others], entries)
         u = next_uniform(seed, place)
@@ -142,12 +157,32 @@ def _value_each(seed, place, z, nonzeros, gain, squares, gram, entries, step):
 
 
 @jit
-def relocation_log_weights(i, z, gain, squares, gram, entries, out):
+def may_move(first, last, active, z, gain, terms, matrix):
+    """Return whether any of the entries active[first : last] may have another place.
+
+    That is, a place whose weight `pick` does not take for zero; `matrix` is that of the Gram.
+    """
+    squares, inverse, reserve, rivals = terms.squares, terms.inverse, terms.reserve, 0
+    for a in range(first, last):
+        i = active[a]
+        value = z[i]
+        least = least_log_weight(value, gain[i], squares[i]) - FAR
+        for j in range(z.shape[0]):
+            free = gain[j] + matrix[i, j] * value
+            most = most_log_total(free, squares[j], inverse[j], reserve[j])
+            rivals += (most >= least) & (z[j] == 0.0)
+        if rivals > 0:
+            return True
+    return False
+
+
+@jit
+def relocation_log_weights(i, z, gain, terms, gram, entries, out):
     """Fill `out` with the log-weights of the places where the entry at i may go, or stay.
 
     Places that `pick` would take for zero may be given none.
     """
-    row, top = gram.matrix[i], -math.inf
+    row, squares, top = gram.matrix[i], terms.squares, -math.inf
     for j in range(z.shape[0]):
         free = z[j] == 0.0 or j == i
         out[j] = gain[j] + row[j] * z[i] if free else -math.inf
@@ -155,22 +190,38 @@ def relocation_log_weights(i, z, gain, squares, gram, entries, out):
             top = max(top, out[j] - 0.5 * squares[j])
     for j in range(z.shape[0]):
         if out[j] > -math.inf:
-            if squares[j] > 0.0 and is_hopeless(out[j], squares[j], entries.growth, top - FAR):
+            most = most_log_total(out[j], squares[j], terms.inverse[j], terms.reserve[j])
+            if most < top - FAR:
                 out[j] = -math.inf
             else:
                 out[j] = log_total(out[j], squares[j], entries.growth, entries.log_odds[j])
 
 
 @jit
-def _relocate_each(seed, place, z, gain, squares, gram, entries, active, weights):
+def all_keep(nonzeros, active, z, gain, squares):
+    """Return whether all entries that are not zero surely keep their values."""
+    for a in range(nonzeros):
+        i = active[a]
+        if not surely_keeps(z[i], gain[i], squares[i]):
+            return False
+    return True
+
+
+@jit
+def _relocate_each(seed, place, z, nonzeros, gain, terms, gram, entries, active, weights):
     """Give every non-zero entry a new place and value once, in random order."""
-    for last in range(list_ones(z, active) - 1, -1, -1):
+    for last in range(nonzeros - 1, -1, -1):
         u, v = next_pair(seed, place)
         i = take_out_one(u, active, last)
-        relocation_log_weights(i, z, gain, squares, gram, entries, weights)
-        j = pick(weights, v)
-        set_value(i, 0.0, z, gain, gram)
-        value = draw_value(seed, place, gain[j], squares[j], entries.growth, entries.log_hazards[j])
+        active[last] = j = i
+        if may_move(last, last + 1, active, z, gain, terms, gram.matrix):
+            relocation_log_weights(i, z, gain, terms, gram, entries, weights)
+            j = pick(weights, v)
+            if j != i:
+                set_value(i, 0.0, z, gain, gram)
+        value = draw_value(
+            seed, place, gain[j], terms.squares[j], entries.growth, entries.log_hazards[j]
+        )
         set_value(j, value, z, gain, gram)
 
 
@@ -212,21 +263,9 @@ def excess(z, b, squares, gram, work):
 
 @jit
 def _replace(
-    seed,
-    place,
-    z,
-    b,
-    squares,
-    gram,
-    diagonal,
-    table,
-    guide,
-    mean,
-    precision,
-    entries,
-    work,
+    seed, place, z, b, squares, gram, diagonal, table, guide, mean, precision, entries, work,
     support,
-):
+):  # fmt: skip
     """Propose a whole row, and accept or reject it."""
     damped = next_uniform(seed, place) < 0.5
     fill_proposal(damped, b, squares, diagonal, guide, mean, precision, entries, work)
@@ -275,12 +314,14 @@ def sweep(
     `Entries`. Tables are log f(k) - log e_k of their odds.
     """
     features = rows.shape[1]
-    work, own = np.empty((6, features)), np.empty_like(common)
+    work, own = np.empty((8, features)), np.empty_like(common)
     gain, squares = work[GAIN], work[SQUARES]
     active, support = np.empty(features, np.int64), np.empty(features, np.int8)
     mask, place = np.empty(observed.shape[1], np.bool_), np.empty(3, np.int64)
     entries = Entries(log_rates, log_hazards, log_odds, growth)
     squares[:] = diagonal
+    terms = Terms(squares, work[INVERSE], work[RESERVE])
+    fill_terms(terms)
     gram = Gram(common, mask, False, loadings, common)
     for n in range(rows.shape[0]):
         law, z, b = law_of_row[n], rows[n], products[n]
@@ -289,12 +330,19 @@ def sweep(
             mask[:] = observed[n]
             add = own_squares(mask, loadings, diagonal, squares)
             clear_unseen(squares, diagonal)
+            fill_terms(terms)
             gram = Gram(own, mask, add, loadings, common)
-        nonzeros = fill_gain(z, log_rates, b, gram, gain)
-        if moves[law, FLIPS]:
-            _value_each(seed, place, z, nonzeros, gain, squares, gram, entries, steps[law])
-        if moves[law, RELOCATIONS]:
-            _relocate_each(seed, place, z, gain, squares, gram, entries, active, work[WEIGHTS])
+        nonzeros = fill_gain(z, log_rates, b, gram, gain, active)
+        if moves[law, FLIPS] and may_change_value(z, nonzeros, gain, terms, active, steps[law]):
+            _value_each(seed, place, z, nonzeros, gain, terms, gram, entries, steps[law])
+            nonzeros = list_ones(z, active)
+        if moves[law, RELOCATIONS] and (
+            not all_keep(nonzeros, active, z, gain, squares)
+            or may_move(0, nonzeros, active, z, gain, terms, gram.matrix)
+        ):
+            _relocate_each(
+                seed, place, z, nonzeros, gain, terms, gram, entries, active, work[WEIGHTS]
+            )
         if moves[law, WHOLE]:
             _replace(
                 seed, place, z, b, squares, gram, diagonal, tables[law], guide, mean, precision,

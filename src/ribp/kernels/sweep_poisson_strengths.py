@@ -3,24 +3,9 @@
     x_d ~ Poisson(r (offset_d + sum_i y_i A_id)),   y_i = z_i s_i,   s_i ~ Gamma(a, rate a), a > 1,
 
 r the exposure of the row. Splitting counts over features would pin them, so place and strength move
-as one block, the other features kept. With rates q_d of the others, and sums over observed columns,
-
-    l_j(s) = sum_d x_d log(1 + s A_jd/q_d) - r s sum_d A_jd + log Gamma(s; a, a)
-
-is concave. Its mode s* is where, with v_d(s) = s A_jd/(q_d + s A_jd), the share that j has of x_d,
-
-    g(s) = s l_j'(s) = a - 1 + sum_d x_d v_d(s) - (a + r sum_d A_jd) s
-
-is zero. g is concave and positive at 0, so Newton's method from s = (a - 1 + sum_d x_d)/(a + r
-sum_d A_jd), where all shares would be one and g is not positive, only falls to s*: a few steps,
-none if nobody else shares in the counts. With the curvature h = -l''(s*), h s*^2 = a - 1 + sum_d
-x_d v_d^2,
-
-    q_j = Gamma(1 + h s*^2, rate h s*),      Z_j = exp(l_j(s*))/q_j(s*)
-
-stand for the conditional of s_j and its integral; both depend on the others only, never on what is
-replaced. Where a rate is zero and a count is not, log(s A) takes the place of log(1 + s A/q), and
-being off has no weight.
+as one block, the other features kept, with q_j and Z_j of `strength_fits` in the place of the
+conditional of s_j and its integral. Where a rate of the others is zero and a count is not, being
+off has no weight.
 
 - flip: on with odds w_j Z_j exp(table[k+1] - table[k]); then s ~ q_j;
 - relocation: the feature at i is taken out, place j has the weight w_j Z_j, then s ~ q_j.
@@ -43,13 +28,21 @@ from ribp.kernels import whole_rows
 from ribp.kernels.choose import pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
+from ribp.kernels.strength_fits import (
+    LOG_Z,
+    RATE,
+    SHAPE,
+    fill_fits,
+    log_conditional,
+    log_excess,
+    log_gamma_density,
+)
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, own_squares
 from ribp.kernels.sweep_poisson import PositiveCounts, fill_totals, list_counts
 from ribp.kernels.variates import begin_row, log_gamma_variate, next_pair, next_uniform
 
-_CLOSE = 1e-9
-# Rows of the work array, each over features. TOTALS hold r sum_d A_id.
-TOTALS, SQUARES, SHIFT, SHAPES, RATES, LOG_Z, WEIGHTS, TRIAL = range(8)
+# Rows of the work array, each over features: first the fits, then TOTALS, which hold r sum_d A_id.
+TOTALS, SQUARES, SHIFT, WEIGHTS, TRIAL = range(6, 11)
 
 
 @jit
@@ -72,68 +65,6 @@ def fill_rates(y, skipped, data, rates):
 
 
 @jit
-def log_gamma_density(s, shape, rate):
-    """Return the log density of Gamma(shape, rate)."""
-    return shape * math.log(rate) - math.lgamma(shape) + (shape - 1.0) * math.log(s) - rate * s
-
-
-@jit
-def log_conditional(s, j, rates, data, a):
-    """Return l_j(s)."""
-    value = log_gamma_density(s, a, a) - s * data.totals[j]
-    for t in range(data.at.shape[0]):
-        load = s * data.loadings[data.at[t], j]
-        if rates[t] > 0.0:
-            value += data.x[t] * math.log1p(load / rates[t])
-        elif load > 0.0:
-            value += data.x[t] * math.log(load)
-        else:
-            return -math.inf
-    return value
-
-
-@jit
-def shares(s, j, rates, data):
-    """Return sum_t x_t v_t and sum_t x_t v_t^2, v_t the share that j has of a count."""
-    total = squares = 0.0
-    for t in range(data.at.shape[0]):
-        load = s * data.loadings[data.at[t], j]
-        if load > 0.0:
-            share = load / (rates[t] + load)
-            total += data.x[t] * share
-            squares += data.x[t] * share * share
-    return total, squares
-
-
-@jit
-def fit(j, rates, data, a):
-    """Return shape and rate of q_j, and log Z_j (-inf if j could not have made the counts)."""
-    counts, rate = a - 1.0, a + data.totals[j]
-    for t in range(data.at.shape[0]):
-        if data.loadings[data.at[t], j] > 0.0:
-            counts += data.x[t]
-    s = counts / rate
-    step = s
-    total = squares = 0.0
-    while step > _CLOSE * s:
-        total, squares = shares(s, j, rates, data)
-        step = (rate * s - (a - 1.0) - total) / (rate - (total - squares) / s)
-        s -= max(step, 0.0)
-    bend = a - 1.0 + squares
-    return (
-        1.0 + bend,
-        bend / s,
-        log_conditional(s, j, rates, data, a) - log_gamma_density(s, 1.0 + bend, bend / s),
-    )
-
-
-@jit
-def log_excess(s, j, rates, data, a, shape, rate, log_z):
-    """Return log W(j, s)."""
-    return log_conditional(s, j, rates, data, a) - log_gamma_density(s, shape, rate) - log_z
-
-
-@jit
 def on_log_odds(prior, log_z, zero):
     """Return the log-odds of a proposal to be on; `zero`: off is impossible."""
     if math.isinf(prior):
@@ -144,37 +75,46 @@ def on_log_odds(prior, log_z, zero):
 
 
 @jit
-def _flip_each(seed, place, y, theta, step, data, a, rates):
-    """Propose to have each feature or not, in order."""
-    ones = 0
+def end_of_run(first, y):
+    """Return where the features that are off from `first` on come to an end."""
+    last = first + 1
+    while last < y.shape[0] and y[last] == 0.0:
+        last += 1
+    return last
+
+
+@jit
+def _flip_each(seed, place, y, theta, step, data, a, rates, work):
+    """Propose to have each feature or not, in order; runs of those that are off are fit at once."""
+    ones, known, zero = 0, 0, False
     for i in range(y.shape[0]):
         ones += y[i] > 0.0
     for i in range(y.shape[0]):
-        others = ones - (y[i] > 0.0)
-        zero = fill_rates(y, i, data, rates)
-        shape, rate, log_z = fit(i, rates, data, a)
+        on = y[i] > 0.0
+        if on or i >= known:
+            zero, known = fill_rates(y, i, data, rates), i + 1 if on else end_of_run(i, y)
+            fill_fits(i, known, rates, data, a, work)
+        others = ones - on
         u, accept = next_pair(seed, place)
-        log_odds = on_log_odds(theta[i] + step[others], log_z, zero)
+        log_odds = on_log_odds(theta[i] + step[others], work[LOG_Z, i], zero)
         new, gained = 0.0, 0.0
         if math.log(u / (1.0 - u)) < log_odds:
-            new = math.exp(log_gamma_variate(seed, place, shape)) / rate
-            gained += log_excess(new, i, rates, data, a, shape, rate, log_z)
-        if y[i] > 0.0:
-            gained -= log_excess(y[i], i, rates, data, a, shape, rate, log_z)
-        if math.log(accept) < gained:
-            y[i] = new
+            new = math.exp(log_gamma_variate(seed, place, work[SHAPE, i])) / work[RATE, i]
+            gained += log_excess(new, i, rates, data, a, work)
+        if on:
+            gained -= log_excess(y[i], i, rates, data, a, work)
+        if math.log(accept) < gained and (on or new > 0.0):
+            y[i], known = new, i + 1
         ones = others + (y[i] > 0.0)
 
 
 @jit
 def fill_places(i, y, theta, data, a, rates, work):
-    """Fill shapes, rates, log Z and log-weights of the places where the feature at i may go."""
+    """Fill fits and log-weights of the places where the feature at i may go."""
     fill_rates(y, i, data, rates)
+    fill_fits(0, y.shape[0], rates, data, a, work)
     for j in range(y.shape[0]):
-        work[WEIGHTS, j] = -math.inf
-        if y[j] == 0.0 or j == i:
-            work[SHAPES, j], work[RATES, j], work[LOG_Z, j] = fit(j, rates, data, a)
-            work[WEIGHTS, j] = theta[j] + work[LOG_Z, j]
+        work[WEIGHTS, j] = theta[j] + work[LOG_Z, j] if y[j] == 0.0 or j == i else -math.inf
 
 
 @jit
@@ -185,10 +125,9 @@ def _relocate_each(seed, place, y, theta, data, a, rates, active, work):
         i = take_out_one(u, active, last)
         fill_places(i, y, theta, data, a, rates, work)
         j = pick(work[WEIGHTS], v)
-        new = math.exp(log_gamma_variate(seed, place, work[SHAPES, j])) / work[RATES, j]
-        gained = log_excess(
-            new, j, rates, data, a, work[SHAPES, j], work[RATES, j], work[LOG_Z, j]
-        ) - log_excess(y[i], i, rates, data, a, work[SHAPES, i], work[RATES, i], work[LOG_Z, i])
+        new = math.exp(log_gamma_variate(seed, place, work[SHAPE, j])) / work[RATE, j]
+        gained = log_excess(new, j, rates, data, a, work)
+        gained -= log_excess(y[i], i, rates, data, a, work)
         if math.log(next_uniform(seed, place)) < gained:
             y[i] = 0.0
             y[j] = new
@@ -224,18 +163,18 @@ def slice_strength(seed, place, s, j, rates, data, a):
 
 
 @jit
-def in_turn(seed, place, y, drawn, data, a, rates, trial):
+def in_turn(seed, place, y, drawn, data, a, rates, work):
     """Return the log density of the strengths of y, one after another; drawn first if asked."""
-    total = 0.0
+    total, trial = 0.0, work[TRIAL]
     for i in range(y.shape[0]):
         trial[i] = 1.0 if y[i] > 0.0 else 0.0
     for i in range(y.shape[0]):
         if y[i] > 0.0:
             fill_rates(trial, i, data, rates)
-            shape, rate, _ = fit(i, rates, data, a)
+            fill_fits(i, i + 1, rates, data, a, work)
             if drawn:
-                y[i] = math.exp(log_gamma_variate(seed, place, shape)) / rate
-            total += log_gamma_density(y[i], shape, rate)
+                y[i] = math.exp(log_gamma_variate(seed, place, work[SHAPE, i])) / work[RATE, i]
+            total += log_gamma_density(y[i], work[SHAPE, i], work[RATE, i])
             trial[i] = y[i]
     return total
 
@@ -258,13 +197,13 @@ def _replace(
     seed, place, y, b, theta, table, data, a, diagonal, guide, mean, precision, rates, work, support
 ):
     """Propose a whole row, and accept or reject it."""
-    shift, trial = work[SHIFT], work[TRIAL]
+    shift = work[SHIFT]
     whole_rows.fill_shift(b, work[SQUARES], diagonal, guide, mean, precision, shift)
     u = whole_rows.propose(seed, place[1], place[2], place[0], theta, table, shift, support)
     place[0] += 3 + y.shape[0] // 2
     proposal = support.astype(np.float64)
-    after = -in_turn(seed, place, proposal, True, data, a, rates, trial)
-    before = -in_turn(seed, place, y, False, data, a, rates, trial)
+    after = -in_turn(seed, place, proposal, True, data, a, rates, work)
+    before = -in_turn(seed, place, y, False, data, a, rates, work)
     after += log_weight(proposal, shift, data, a, rates)
     if after > -math.inf and math.log(u) < after - before - log_weight(y, shift, data, a, rates):
         y[:] = proposal
@@ -281,7 +220,7 @@ def sweep(
     row, and `shape` is a.
     """
     features, dims = rows.shape[1], data.shape[1]
-    work = np.empty((8, features))
+    work = np.empty((11, features))
     rates, counts, at = np.empty(dims), np.empty(dims), np.empty(dims, np.int64)
     active, support = np.empty(features, np.int64), np.empty(features, np.int8)
     mask, place = np.empty(observed.shape[1], np.bool_), np.empty(3, np.int64)
@@ -299,7 +238,7 @@ def sweep(
         m = list_counts(data[n], mask, at, counts)
         own = PositiveCounts(at[:m], counts[:m], offset, loadings, work[TOTALS])
         if moves[law, FLIPS]:
-            _flip_each(seed, place, y, theta, steps[law], own, shape, rates)
+            _flip_each(seed, place, y, theta, steps[law], own, shape, rates, work)
         if moves[law, RELOCATIONS]:
             _relocate_each(seed, place, y, theta, own, shape, rates, active, work)
         if moves[law, WHOLE]:

@@ -9,7 +9,7 @@ having feature i, its strength integrated out, against not having it, has the lo
 
     theta_i + gain(G_ii, c_i) + log Phi(t) - log Phi(mu/tau)        (and the prior of the count),
 
-gain that of `sweep_strengths`; then s_i ~ N((c_i + mu lambda)/v, 1/v) above zero. Only c is kept
+gain that of `strength_support`; then s_i ~ N((c_i + mu lambda)/v, 1/v) above zero. Only c is kept
 while a row is updated: O(1) a flip, O(I) a relocation and O(I) a change. A flip that leaves a
 feature on leaves its strength, a relocation draws a new one.
 
@@ -33,8 +33,9 @@ from ribp.kernels.choose import CERTAIN, FAR, coin, pick, surely_tails
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
+from ribp.kernels.strength_support import gain
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, make_row, own_squares
-from ribp.kernels.sweep_strengths import fill_shift, gain
+from ribp.kernels.sweep_strengths import fill_shift
 from ribp.kernels.truncated_normal import draw_positive, log_ndtr
 
 _RANGE = 1 << 12  # blocks for one strength; a draw needs two, and the next range hardly ever

@@ -1,259 +1,204 @@
 """Row updates with the features kept, entries with a strength: x = sum_i z_i s_i A_i + noise.
 
-The strengths of a row are N(mu, tau^2), lambda = 1/tau^2, and integrated out while its z moves.
-With G and b of `sweep_gaussian`, a support S has M = (G_SS + lambda)^{-1}, m = M (b_S + mu lambda),
+The strengths of a row are integrated out while its z moves, see `strength_support`, from which the
+moves take two numbers a feature, g and rho:
 
-    log p(x | S) - log p(x | none) = [m'M^{-1}m - |S| mu^2 lambda]/2 - log det(1 + tau^2 G_SS)/2,
+- a flip of i has the log-odds theta_i + gain(g_i, rho_i) + table[k+1] - table[k]: O(1);
+- moving the one in slot a to place j has the log-weight theta_j + gain of g_j and rho_j without
+  slot a: O(I |S|) for all j;
+- a whole row is proposed as in `whole_rows`, and accepted on the ratio of p(x | S).
 
-and s_S | S, x ~ N(m, M). Two numbers a feature tell what it would add. With K = G_{.S} M,
+Nearly all of them leave things as they are, so that is asked first. A step that stays with
+probability p has the hazard -log p, and the steps of a sweep up to the first that does not are
+those whose hazards add up to less than a clock, drawn once from the exponential law: log(1 + e^x)
+for a flip with the log-odds x of a change, log(1 + sum of the weights of other places/own weight)
+for a move. A hazard is at most e^x, or that sum, so if each is below its share of the clock nothing
+changes, in whatever order: known from one pass over the features, without a logarithm or a
+division (`may_flip`, `may_move`). Otherwise hazards are added up to the first change, and a new
+clock runs from there.
 
-    i off:              g_i = G_ii - K_i G_Si,      rho_i = b_i - G_iS m,
-    i on, in slot a:    g_i = 1/M_aa - lambda,      rho_i = m_a/M_aa - mu lambda,
-    gain(g, rho) = mu c + mu^2 g/2 + c^2/(2 (g + lambda)) - log(1 + tau^2 g)/2,     c = rho - mu g.
-
-The gain is log p(x | S + i) - log p(x | S - i), whether or not i is on: a flip costs O(1), and
-moving the one in slot a to a place j costs O(1) for each j, with g_j + K_ja^2/M_aa and
-rho_j + K_ja m_a/M_aa in the place of g_j and rho_j. A switch changes K, M, m, g and rho by rank-one
-steps, O(I |S|). Rows are built from nothing at every sweep. When z has moved, strengths are drawn:
-those of the old row are never used.
-
-Random numbers of a row: those of `sweep_gaussian`, then blocks for the strengths.
+When z has moved strengths are drawn: those of the old row are never used. Rows are built from
+nothing at every sweep. A row draws its random numbers one after another.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ribp.kernels import whole_rows
-from ribp.kernels.choose import CERTAIN, FAR, coin, pick, surely_tails
+from ribp.kernels.choose import FAR, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import list_ones, take_out_one
-from ribp.kernels.random import uniform_pair
-from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, make_row, own_squares
+from ribp.kernels.strength_support import (
+    MEAN,
+    OUT,
+    RHO,
+    VARIANCE,
+    G,
+    build,
+    draw_strengths,
+    fill_out,
+    gain,
+    least_gain,
+    most_gain,
+    new_support,
+    reaches,
+    slot_of,
+    slot_terms,
+    switch_off,
+    switch_on,
+)
+from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, own_squares
+from ribp.kernels.variates import begin_row, exponential, next_pair
 
-_TINY = 1e-300  # a strength that is zero would take its feature away
 _DIAGONAL, _WEIGHTS, _SHIFT, _SPARE = range(4)  # rows of the work array, each over features
-
-
-class Support(NamedTuple):
-    """What is kept of a row while its z moves; slots are the features that are on."""
-
-    slots: NDArray[np.int64]
-    """The feature in each slot."""
-    g: NDArray[np.float64]
-    """(features,), for features that are off."""
-    rho: NDArray[np.float64]
-    k: NDArray[np.float64]
-    """K by slots, (slots, features)."""
-    m_matrix: NDArray[np.float64]
-    """M, (slots, slots)."""
-    m: NDArray[np.float64]
-    """(slots,)."""
-    u: NDArray[np.float64]
-    """Room for a row of K."""
-
-
-@jit
-def new_support(features):
-    """Return room for the supports of rows."""
-    square = (features, features)
-    return Support(
-        np.empty(features, np.int64), np.empty(features), np.empty(features),
-        np.empty(square), np.empty(square), np.empty(features), np.empty(features),
-    )  # fmt: skip
-
-
-@jit
-def gain(g, rho, mu, tau):
-    """Return log p(x | S + i) - log p(x | S - i)."""
-    return most_gain(g, rho, mu, tau) - 0.5 * math.log1p(tau * tau * max(g, 0.0))
-
-
-@jit
-def most_gain(g, rho, mu, tau):
-    """Return a number that `gain` is not above, made without a logarithm."""
-    g = max(g, 0.0)
-    c = rho - mu * g
-    variance = tau * tau
-    return mu * c + 0.5 * mu * mu * g + 0.5 * c * c * variance / (1.0 + variance * g)
 
 
 @jit
 def own_terms(i, z, size, support, mu, tau):
     """Return g_i, rho_i and the slot of feature i, -1 if it is off."""
+    terms = support.terms
     if not z[i]:
-        return support.g[i], support.rho[i], -1
-    a = slot_of(i, size, support)
-    inverse, precision = 1.0 / support.m_matrix[a, a], 1.0 / (tau * tau)
-    return inverse - precision, support.m[a] * inverse - mu * precision, a
+        return terms[G, i], terms[RHO, i], -1
+    a = slot_of(i, size, support.slots)
+    g, rho = slot_terms(terms[VARIANCE, a], terms[MEAN, a], mu, tau)
+    return g, rho, a
 
 
 @jit
-def slot_of(i, size, support):
-    """Return the slot of a feature that is on."""
+def least_slot_gain(variance, m, mu, tau):
+    """Return a number that the gain of the feature in a slot is not below."""
+    g, rho = slot_terms(variance, m, mu, tau)
+    return least_gain(g, rho, mu, tau)
+
+
+@jit
+def may_flip(far, z, size, theta, support, step, mu, tau):
+    """Return whether any flip may have log-odds of a change of at least `far`."""
+    slots, terms, variance, chances = support.slots, support.terms, tau * tau, 0
     for a in range(size):
-        if support.slots[a] == i:
-            return a
-    return -1
-
-
-@jit
-def switch_on(i, size, support, gram, diagonal, mu, tau):
-    """Give feature i a slot; return the number of slots."""
-    if gram.mask.shape[0] > 0:
-        make_row(i, gram)
-    row, e, u, m_matrix = gram.matrix[i], support.k[size], support.u, support.m_matrix
-    g, rho, features, precision = support.g, support.rho, row.shape[0], 1.0 / (tau * tau)
-    inverse = 1.0 / (g[i] + precision)
-    mean = (rho[i] + mu * precision) * inverse
-    for j in range(features):
-        e[j] = row[j]
-    e[i] = diagonal[i]
-    for t in range(size):
-        column, factor = support.k[t], row[support.slots[t]]
-        u[t] = column[i]
-        for j in range(features):
-            e[j] -= column[j] * factor
-    for j in range(features):
-        left = e[j]
-        g[j] -= left * left * inverse
-        rho[j] -= left * mean
-        e[j] = left * inverse
-    for t in range(size):
-        column, own, scaled = support.k[t], u[t], u[t] * inverse
-        for j in range(features):
-            column[j] -= e[j] * own
-        for r in range(size):
-            m_matrix[t, r] += scaled * u[r]
-        m_matrix[t, size] = m_matrix[size, t] = -scaled
-        support.m[t] -= own * mean
-    m_matrix[size, size], support.m[size], support.slots[size] = inverse, mean, i
-    return size + 1
-
-
-@jit
-def switch_off(a, size, support, mu, tau):
-    """Take the feature in slot a away; the last slot takes its place. Return how many are left."""
-    column, m_matrix, u, last = support.k[a], support.m_matrix, support.u, size - 1
-    g, rho, features = support.g, support.rho, column.shape[0]
-    i, mean, precision = support.slots[a], support.m[a], 1.0 / (tau * tau)
-    inverse = 1.0 / m_matrix[a, a]
-    for j in range(features):
-        scaled = column[j] * inverse
-        g[j] += column[j] * scaled
-        rho[j] += scaled * mean
-    g[i], rho[i] = inverse - precision, mean * inverse - mu * precision
-    for t in range(size):
-        u[t] = m_matrix[a, t] * inverse
-    for t in range(size):
-        if t != a:
-            other, factor = support.k[t], u[t]
-            for j in range(features):
-                other[j] -= column[j] * factor
-            for r in range(size):
-                if r != a:
-                    m_matrix[t, r] -= factor * m_matrix[a, r]
-            support.m[t] -= factor * mean
-    if a != last:
-        support.slots[a], support.m[a] = support.slots[last], support.m[last]
-        column[:] = support.k[last]
-        for t in range(last):
-            m_matrix[a, t] = m_matrix[t, a] = m_matrix[last, t]
-        m_matrix[a, a] = m_matrix[last, last]
-    return last
-
-
-@jit
-def build(z, b, support, gram, diagonal, mu, tau, scored):
-    """Make the support of z from nothing; return its size and log p(x | S) - log p(x | none).
-
-    Zero in the place of the latter unless it is `scored`.
-    """
-    g, rho, size, score = support.g, support.rho, 0, 0.0
-    for i in range(z.shape[0]):
-        g[i], rho[i] = diagonal[i], b[i]
-    for i in range(z.shape[0]):
-        if z[i]:
-            if scored:
-                score += gain(g[i], rho[i], mu, tau)
-            size = switch_on(i, size, support, gram, diagonal, mu, tau)
-    return size, score
-
-
-@jit
-def may_move(a, z, size, theta, support, mu, tau):
-    """Return whether any place but its own may have a weight that `pick` does not take for zero."""
-    i, mean, column, g, rho = support.slots[a], support.m[a], support.k[a], support.g, support.rho
-    inverse = 1.0 / support.m_matrix[a, a]
-    own_g, own_rho, _ = own_terms(i, z, size, support, mu, tau)
-    least = theta[i] + gain(own_g, own_rho, mu, tau) - FAR
-    rivals = 0
+        least = theta[slots[a]] + least_slot_gain(terms[VARIANCE, a], terms[MEAN, a], mu, tau)
+        chances += not least + step[size - 1] > -far
+    if chances > 0 or size == z.shape[0]:
+        return chances > 0
+    least = far - step[size]
     for j in range(z.shape[0]):
-        scaled = column[j] * inverse
-        most = most_gain(g[j] + column[j] * scaled, rho[j] + scaled * mean, mu, tau)
-        rivals += (theta[j] + most >= least) & (z[j] == 0)
-    return rivals > 0
+        near = reaches(terms[G, j], terms[RHO, j], mu, variance, least - theta[j])
+        chances += near & (z[j] == 0)
+    return chances > 0
 
 
 @jit
-def relocation_log_weights(a, z, size, theta, support, mu, tau, out):
-    """Fill `out` with the log-weights of the places where the one in slot a may go."""
-    i, own, mean, column = support.slots[a], support.m_matrix[a, a], support.m[a], support.k[a]
-    for j in range(z.shape[0]):
-        g = support.g[j] + column[j] * column[j] / own
-        rho = support.rho[j] + column[j] * mean / own
-        out[j] = -math.inf if z[j] else theta[j] + gain(g, rho, mu, tau)
-    g, rho, _ = own_terms(i, z, size, support, mu, tau)
-    out[i] = theta[i] + gain(g, rho, mu, tau)
+def most_hazard(y):
+    """Return a number that e^-y is not above, infinite for y <= 0: no exponential is needed."""
+    return 1.0 / (1.0 + y * (1.0 + y * (0.5 + y / 6.0))) if y > 0.0 else math.inf
 
 
 @jit
-def _flip_each(seed, number, row, z, size, theta, support, gram, diagonal, step, mu, tau):
-    """Flip every feature in order; return how many are on. step[k] = table[k+1] - table[k]."""
-    off_g, off_rho, block, draws = support.g, support.rho, -1, (0.0, 0.0)
-    for i in range(z.shape[0]):
-        if not z[i]:  # and stays so, as nearly all do: no logarithm is needed to know
-            most = theta[i] + most_gain(off_g[i], off_rho[i], mu, tau) + step[size]
-            if most < -CERTAIN:
-                continue
-            if block != i // 2:
-                block, draws = i // 2, uniform_pair(seed, number, row, i // 2)
-            if surely_tails(draws[i % 2], most):
-                continue
-        g, rho, a = own_terms(i, z, size, support, mu, tau)
+def most_hazards(first, z, size, theta, support, step, mu, tau):
+    """Return a number that the hazards of flips from `first` on do not add up to more than."""
+    slots, terms, total = support.slots, support.terms, 0.0
+    for i in range(first, z.shape[0]):
+        if not z[i]:
+            most = theta[i] + most_gain(terms[G, i], terms[RHO, i], mu, tau)
+            total += most_hazard(-most - step[size])
+    for a in range(size):
+        least = theta[slots[a]] + least_slot_gain(terms[VARIANCE, a], terms[MEAN, a], mu, tau)
+        total += most_hazard(least + step[size - 1])
+    return total
+
+
+@jit
+def first_flip(first, clock, z, size, theta, support, step, mu, tau):
+    """Return the first feature from `first` on that flips; the number of features if none does."""
+    if most_hazards(first, z, size, theta, support, step, mu, tau) < clock:
+        return z.shape[0]
+    for i in range(first, z.shape[0]):
+        g, rho, _ = own_terms(i, z, size, support, mu, tau)
         log_odds = theta[i] + gain(g, rho, mu, tau) + step[size - z[i]]
-        if (log_odds if z[i] else -log_odds) > CERTAIN:
-            continue
-        if coin(seed, number, row, i, log_odds) != (z[i] != 0):
-            if z[i]:
-                size = switch_off(a, size, support, mu, tau)
-            else:
-                size = switch_on(i, size, support, gram, diagonal, mu, tau)
-            z[i] = 1 - z[i]
+        clock -= math.log1p(math.exp(-log_odds if z[i] else log_odds))
+        if clock < 0.0:
+            return i
+    return z.shape[0]
+
+
+@jit
+def _flip_each(seed, place, clock, z, size, theta, support, gram, diagonal, step, mu, tau):
+    """Flip every feature in order, given the first clock; return how many are on."""
+    i = first_flip(0, clock, z, size, theta, support, step, mu, tau)
+    while i < z.shape[0]:
+        if z[i]:
+            size = switch_off(slot_of(i, size, support.slots), size, support, mu, tau)
+        else:
+            size = switch_on(i, size, support, gram, diagonal, mu, tau)
+        z[i] = 1 - z[i]
+        clock = exponential(seed, place)
+        i = first_flip(i + 1, clock, z, size, theta, support, step, mu, tau)
     return size
 
 
 @jit
+def may_move(far, first, last, z, size, theta, support, mu, tau):
+    """Return whether any of the slots first, ..., last - 1 may move, and fill the row of that one.
+
+    Where another place may have a log-weight of at least its own plus `far`; see `fill_out`.
+    """
+    slots, terms, variance = support.slots, support.terms, tau * tau
+    for a in range(first, last):
+        y, rivals = fill_out(a, size, support), 0
+        least = theta[slots[a]] + least_slot_gain(terms[VARIANCE, a], terms[MEAN, a], mu, tau) + far
+        for j in range(z.shape[0]):
+            own = terms[OUT, j]
+            g, rho = terms[G, j] + own * own, terms[RHO, j] + own * y
+            rivals += reaches(g, rho, mu, variance, least - theta[j]) & (z[j] == 0)
+        if rivals > 0:
+            return True
+    return False
+
+
+@jit
+def relocation_log_weights(a, z, theta, support, mu, tau, weights):
+    """Fill the log-weights of the places where the one in slot a may go, after `may_move`."""
+    terms, i = support.terms, support.slots[a]
+    y = terms[MEAN, a] / math.sqrt(terms[VARIANCE, a])
+    for j in range(z.shape[0]):
+        own = terms[OUT, j]
+        g, rho = terms[G, j] + own * own, terms[RHO, j] + own * y
+        weights[j] = -math.inf if z[j] else theta[j] + gain(g, rho, mu, tau)
+    g, rho = slot_terms(terms[VARIANCE, a], terms[MEAN, a], mu, tau)
+    weights[i] = theta[i] + gain(g, rho, mu, tau)
+
+
+@jit
+def hazard_of_move(i, log_weights):
+    """Return -log of the chance to stay at i, and give i no weight."""
+    own, others = log_weights[i], 0.0
+    log_weights[i] = -math.inf
+    for j in range(log_weights.shape[0]):
+        if log_weights[j] >= own - FAR:
+            others += math.exp(log_weights[j] - own)
+    return math.log1p(others)
+
+
+@jit
 def _relocate_each(
-    seed, number, row, z, size, theta, support, gram, diagonal, mu, tau, active, weights
+    seed, place, clock, z, size, theta, support, gram, diagonal, mu, tau, active, weights
 ):
-    """Move every one once, in random order."""
-    features = z.shape[0]
+    """Move every one once, in random order, given the first clock."""
     for last in range(list_ones(z, active) - 1, -1, -1):
-        u, v = uniform_pair(seed, number, row, features // 2 + 1 + last)
+        u, v = next_pair(seed, place)
         i = take_out_one(u, active, last)
-        a = slot_of(i, size, support)
-        if may_move(a, z, size, theta, support, mu, tau):
-            relocation_log_weights(a, z, size, theta, support, mu, tau, weights)
-            place = pick(weights, v)
-            if place != i:
+        a = slot_of(i, size, support.slots)
+        if may_move(-FAR, a, a + 1, z, size, theta, support, mu, tau):
+            relocation_log_weights(a, z, theta, support, mu, tau, weights)
+            clock -= hazard_of_move(i, weights)
+            if clock < 0.0:
+                to = pick(weights, v)
                 switch_off(a, size, support, mu, tau)
-                switch_on(place, size - 1, support, gram, diagonal, mu, tau)
-                z[i], z[place] = 0, 1
+                switch_on(to, size - 1, support, gram, diagonal, mu, tau)
+                z[i], z[to], clock = 0, 1, exponential(seed, place)
 
 
 @jit
@@ -272,14 +217,14 @@ def fill_shift(b, squares, diagonal, guide, mean, precision, mu, tau, shift):
 
 @jit
 def _replace(
-    seed, number, row, z, b, theta, support, gram, diagonal, common_diagonal, table,
+    seed, place, z, b, theta, support, gram, diagonal, common_diagonal, table,
     guide, mean, precision, mu, tau, shift, proposal,
 ):  # fmt: skip
     """Propose a whole row, and accept or reject it; return how many features are on."""
     features = z.shape[0]
     fill_shift(b, diagonal, common_diagonal, guide, mean, precision, mu, tau, shift)
-    block = features // 2 + 1 + features
-    u = whole_rows.propose(seed, number, row, block, theta, table, shift, proposal)
+    u = whole_rows.propose(seed, place[1], place[2], place[0], theta, table, shift, proposal)
+    place[0] += 3 + features // 2
     _, before = build(z, b, support, gram, diagonal, mu, tau, True)
     size, after = build(proposal, b, support, gram, diagonal, mu, tau, True)
     for i in range(features):
@@ -289,28 +234,6 @@ def _replace(
         return size
     size, _ = build(z, b, support, gram, diagonal, mu, tau, False)
     return size
-
-
-@jit
-def draw_strengths(seed, number, row, block, size, support, root, normals, out):
-    """Fill `out` with strengths of the features that are on, N(m, M), and zero for all others."""
-    for j in range(out.shape[0]):
-        out[j] = 0.0
-    for t in range(0, size, 2):
-        u, v = uniform_pair(seed, number, row, block + t // 2)
-        radius, angle = math.sqrt(-2.0 * math.log(u)), 2.0 * math.pi * v
-        normals[t] = radius * math.cos(angle)
-        if t + 1 < size:
-            normals[t + 1] = radius * math.sin(angle)
-    for t in range(size):
-        value = support.m[t]
-        for r in range(t + 1):
-            total = support.m_matrix[t, r]
-            for q in range(r):
-                total -= root[t, q] * root[r, q]
-            root[t, r] = math.sqrt(max(total, 0.0)) if r == t else total / max(root[r, r], _TINY)
-            value += root[t, r] * normals[r]
-        out[support.slots[t]] = value if value != 0.0 else _TINY
 
 
 @jit
@@ -325,15 +248,16 @@ def sweep(
     """
     features = rows.shape[1]
     support, work = new_support(features), np.empty((4, features))
-    own, root = np.empty_like(common), np.empty((features, features))
+    own = np.empty_like(common)
     squares, weights = work[_DIAGONAL], work[_WEIGHTS]
     active, proposal = np.empty(features, np.int64), np.empty(features, np.int8)
     z, mask = np.empty(features, np.int8), np.empty(observed.shape[1], np.bool_)
+    place = np.empty(3, np.int64)
     squares[:] = diagonal
     gram = Gram(common, mask, False, loadings, common)
-    block = 2 * features + features // 2 + 4  # behind those of `sweep_gaussian`
     for n in range(rows.shape[0]):
-        row, law, b = first + n, law_of_row[n], products[n]
+        law, b = law_of_row[n], products[n]
+        begin_row(place, number, first + n)
         if observed.shape[0] > 0:
             mask[:] = observed[n]
             add = own_squares(mask, loadings, diagonal, squares)
@@ -341,17 +265,22 @@ def sweep(
         for i in range(features):
             z[i] = rows[n, i] != 0.0
         size, _ = build(z, b, support, gram, squares, mu, tau, False)
-        if moves[law, FLIPS]:
+        u, v = next_pair(seed, place)
+        clock = -math.log(u)
+        far = math.log(clock / features)
+        if moves[law, FLIPS] and may_flip(far, z, size, theta, support, steps[law], mu, tau):
             size = _flip_each(
-                seed, number, row, z, size, theta, support, gram, squares, steps[law], mu, tau
+                seed, place, clock, z, size, theta, support, gram, squares, steps[law], mu, tau
             )
-        if moves[law, RELOCATIONS]:
+        clock = -math.log(v)
+        far = math.log(clock / (features * max(size, 1)))
+        if moves[law, RELOCATIONS] and may_move(far, 0, size, z, size, theta, support, mu, tau):
             _relocate_each(
-                seed, number, row, z, size, theta, support, gram, squares, mu, tau, active, weights
+                seed, place, clock, z, size, theta, support, gram, squares, mu, tau, active, weights
             )
         if moves[law, WHOLE]:
             size = _replace(
-                seed, number, row, z, b, theta, support, gram, squares, diagonal, tables[law],
+                seed, place, z, b, theta, support, gram, squares, diagonal, tables[law],
                 guide, mean, precision, mu, tau, work[_SHIFT], proposal,
             )  # fmt: skip
-        draw_strengths(seed, number, row, block, size, support, root, work[_SPARE], rows[n])
+        draw_strengths(seed, place, size, support, work[_SPARE], rows[n])

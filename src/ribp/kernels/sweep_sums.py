@@ -22,6 +22,11 @@ and one more unit at j has the weight exp(ahead_j) (1 + g z_j): no factorials, t
 - values: an entry given all others, v = 0, 1, 2, ..., wherever f allows the sum. From a row whose
   units are all at one place any J is reached in one step: with unit moves this crosses every gap.
 
+Most rows have one form that the data leave no doubt of. One pass over the features tells whether a
+birth or a death, or the move of a unit, has any chance beside the least uniform; where none has, no
+random numbers are drawn. Since z_j <= J, log(1 + g z_j) <= g J, and Q is at least the weight of the
+place that the unit left, and at most I times the largest: no logarithm is needed.
+
 Rows hold whole numbers as floats; any growth will do. Missing entries and random numbers as in
 `sweep_nonzeros`.
 """
@@ -32,11 +37,10 @@ import math
 
 import numpy as np
 
-from ribp.kernels.choose import FAR, pick
+from ribp.kernels.choose import CERTAIN, FAR, pick
 from ribp.kernels.jit import jit
 from ribp.kernels.ones import take_out_one
 from ribp.kernels.sweep_gaussian import FLIPS, RELOCATIONS, WHOLE, Gram, make_row, own_squares
-from ribp.kernels.sweep_nonzeros import fill_gain
 from ribp.kernels.variates import begin_row, next_pair, next_uniform
 
 BIRTHS = 2  # births or deaths that are tried in a sweep
@@ -45,11 +49,17 @@ BIRTHS = 2  # births or deaths that are tried in a sweep
 @jit
 def fill_ahead(z, log_rates, b, squares, gram, ahead):
     """Fill log rate + b - G z - G_jj/2 (G with its diagonal); return the sum of z."""
-    fill_gain(z, log_rates, b, gram, ahead)
     total = 0.0
     for j in range(z.shape[0]):
-        ahead[j] -= squares[j] * (z[j] + 0.5)
-        total += z[j]
+        ahead[j] = log_rates[j] + b[j] - 0.5 * squares[j]
+    for i in range(z.shape[0]):
+        if z[i] > 0.0:
+            make_row(i, gram)
+            row, units = gram.matrix[i], z[i]
+            for j in range(z.shape[0]):
+                ahead[j] -= row[j] * units
+            ahead[i] -= squares[i] * units
+            total += units
     return total
 
 
@@ -107,16 +117,49 @@ def list_units(z, units):
 
 
 @jit
-def _move_each(seed, place, z, squares, ahead, gram, growth, units, weights):
+def may_move(first, last, z, total, squares, ahead, matrix, growth):
+    """Return whether a unit at any of the places first, ..., last - 1 may go elsewhere.
+
+    That is, where `pick` does not take the weight for zero; `matrix` is that of the Gram.
+    """
+    for i in range(first, last):
+        if z[i] > 0.0:
+            least, rivals = ahead[i] + squares[i] - FAR - growth * total, 0
+            for j in range(z.shape[0]):
+                rivals += ahead[j] + matrix[i, j] >= least
+            if rivals > (ahead[i] >= least):
+                return True
+    return False
+
+
+@jit
+def _move_each(seed, place, z, total, squares, ahead, gram, growth, units, weights):
     """Move every unit once, in random order."""
     for last in range(list_units(z, units) - 1, -1, -1):
         u, v = next_pair(seed, place)
         i = take_out_one(u, units, last)
-        unit_log_weights(i, z, squares, ahead, gram, growth, weights)
-        j = pick(weights, v)
-        if j != i:
-            add_units(i, -1.0, z, squares, ahead, gram)
-            add_units(j, 1.0, z, squares, ahead, gram)
+        if may_move(i, i + 1, z, total, squares, ahead, gram.matrix, growth):
+            unit_log_weights(i, z, squares, ahead, gram, growth, weights)
+            j = pick(weights, v)
+            if j != i:
+                add_units(i, -1.0, z, squares, ahead, gram)
+                add_units(j, 1.0, z, squares, ahead, gram)
+
+
+@jit
+def may_change_sum(z, total, squares, ahead, growth, step):
+    """Return whether a birth or a death may be accepted by some uniform."""
+    at, never = int(total), math.inf
+    birth, death = never, -never  # what is ahead of a birth, and behind a death, must pass these
+    if at < step.shape[0] and math.isfinite(step[at]):
+        birth = -CERTAIN - step[at] - growth * total - math.log(z.shape[0])
+    if at > 0 and math.isfinite(step[at - 1]):
+        death = CERTAIN - step[at - 1]
+    chances = 0
+    for j in range(z.shape[0]):
+        behind = ahead[j] + squares[j]
+        chances += (ahead[j] >= birth) | ((behind <= death) & (z[j] > 0.0))
+    return chances > 0
 
 
 @jit
@@ -200,12 +243,14 @@ def sweep(
             add = own_squares(mask, loadings, diagonal, squares)
             gram = Gram(own, mask, add, loadings, common)
         total = fill_ahead(z, log_rates, products[n], squares, gram, ahead)
-        if moves[law, FLIPS]:
+        if moves[law, FLIPS] and may_change_sum(z, total, squares, ahead, growth, steps[law]):
             for _ in range(BIRTHS):
                 total = _birth_or_death(
                     seed, place, z, total, squares, ahead, gram, growth, steps[law], weights
                 )
-        if moves[law, RELOCATIONS]:
-            _move_each(seed, place, z, squares, ahead, gram, growth, units, weights)
+        if moves[law, RELOCATIONS] and may_move(
+            0, features, z, total, squares, ahead, gram.matrix, growth
+        ):
+            _move_each(seed, place, z, total, squares, ahead, gram, growth, units, weights)
         if moves[law, WHOLE]:
             _value_each(seed, place, z, total, squares, ahead, gram, tables[law], growth, values)

@@ -26,6 +26,7 @@ from ribp.kernels.jit import jit
 from ribp.kernels.variates import next_pair, next_uniform
 
 NEGLIGIBLE = 1e-17
+_LOG_NEGLIGIBLE = -39.2
 _NARROW = 1e-12
 _SHORT = 32.0  # factors that are multiplied one by one
 
@@ -107,10 +108,18 @@ def walk(top, gain, square, growth, goal):
 
 
 @jit
+def only_one(gain, square):
+    """Return whether weight(1) is all that there is; ratios fall, (1+g)/2 is at most one."""
+    return gain - 1.5 * square < _LOG_NEGLIGIBLE
+
+
+@jit
 def log_total(gain, square, growth, unseen):
     """Return the log of the sum of weight(v) over v > 0; `unseen` is that of the prior alone."""
     if square == 0.0:
         return unseen
+    if only_one(gain, square):
+        return gain - 0.5 * square
     top = top_value(gain, square, growth)
     _, total = walk(top, gain, square, growth, math.inf)
     return top * (gain - 0.5 * square * top) + log_factor(top, growth) + math.log(total)
@@ -121,6 +130,8 @@ def draw_value(seed, place, gain, square, growth, log_hazard):
     """Draw a positive value with probability proportional to its weight."""
     if square == 0.0:
         return draw_unseen(seed, place, growth, log_hazard)
+    if only_one(gain, square):
+        return 1.0
     top = top_value(gain, square, growth)
     _, total = walk(top, gain, square, growth, math.inf)
     value, _ = walk(top, gain, square, growth, next_uniform(seed, place) * total)

@@ -34,6 +34,12 @@ def next_uniform(seed, place):
 
 
 @jit
+def exponential(seed, place):
+    """Return a standard exponential variate."""
+    return -math.log(next_uniform(seed, place))
+
+
+@jit
 def normal_pair(seed, place):
     """Return two standard normal variates (Box and Muller)."""
     u, v = next_pair(seed, place)

@@ -60,6 +60,8 @@ class Kind(ABC):
     """Of an entry of A, in units of the squared feature scale."""
     has_units: ClassVar[bool] = False
     """Whether its values have a unit that must not matter."""
+    has_rate: ClassVar[bool] = False
+    """Whether it counts events, of which a row with a larger exposure has more."""
 
     @property
     def levels(self) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from scipy.special import gammaln, pdtr, pdtrc
 
 from ribp.checks import FloatArray
 from ribp.kernels.kind_terms import EXPONENTIAL
-from ribp.kinds.kind import Beginning, ColumnLook, Kind, whole
+from ribp.kinds.kind import Beginning, ColumnLook
+from ribp.kinds.of_rate import OfRate
 
 MOST_LOG_RATE = 30.0
 """In simulation: counts beyond are no counts."""
@@ -23,20 +24,11 @@ def log_mean(look: ColumnLook) -> float:
     return math.log((look.number * look.mean + 0.5) / max(look.number, 1.0))
 
 
-class LogPoisson(Kind):
+class LogPoisson(OfRate):
     """A count, Poisson given its rate."""
 
     name = "log-poisson"
-    rule = "counts 0, 1, 2, ..."
     form = EXPONENTIAL
-
-    def possible(self, values: FloatArray) -> np.ndarray:
-        """Return which values are counts."""
-        return whole(values)
-
-    def linear(self, values: FloatArray) -> FloatArray:
-        """Return log(1 + x)."""
-        return np.log1p(values)[:, None]
 
     def begin(self, look: ColumnLook) -> Beginning:
         """Return the logarithm of the mean."""
@@ -75,7 +67,3 @@ class LogPoisson(Kind):
         rate = np.exp(np.minimum(eta[:, 0], 600.0))
         below = np.maximum(values - 1.0, 0.0)
         return np.where(values > 0, pdtr(below, rate), 0.0), pdtrc(values, rate)
-
-    def alone(self, look: ColumnLook, values: FloatArray) -> FloatArray:
-        """Return the Poisson law with the mean of the column, half a count added."""
-        return self.log_density(values, np.full((values.size, 1), log_mean(look)), np.zeros(0))

@@ -14,31 +14,23 @@ from scipy.special import betainc, expit, gammaln
 
 from ribp.checks import FloatArray
 from ribp.kernels.kind_terms import WEIGHTED
-from ribp.kinds.kind import Beginning, ColumnLook, Kind, weighted_slopes, whole
+from ribp.kinds.kind import Beginning, ColumnLook, weighted_slopes
 from ribp.kinds.log_poisson import MOST_LOG_RATE, log_mean
+from ribp.kinds.of_rate import OfRate
 
 _SHAPES = (0.2, 50.0)  # r to begin with
 
 
-class NegativeBinomial(Kind):
+class NegativeBinomial(OfRate):
     """A count, Poisson with a rate that has a gamma law."""
 
     name = "negbin"
-    rule = "counts 0, 1, 2, ..."
     form = WEIGHTED
 
     @property
     def own_names(self) -> tuple[str, ...]:
         """The logarithm of r."""
         return ("log shape",)
-
-    def possible(self, values: FloatArray) -> np.ndarray:
-        """Return which values are counts."""
-        return whole(values)
-
-    def linear(self, values: FloatArray) -> FloatArray:
-        """Return log(1 + x)."""
-        return np.log1p(values)[:, None]
 
     def begin(self, look: ColumnLook) -> Beginning:
         """Return the logarithm of the mean, and of the r that goes with mean and variance."""
@@ -84,8 +76,3 @@ class NegativeBinomial(Kind):
         r, q, p = math.exp(own[0]), expit(eta[:, 0] - own[0]), expit(own[0] - eta[:, 0])
         below = np.where(values > 0, betainc(r, np.maximum(values, 1.0), p), 0.0)
         return below, betainc(values + 1.0, r, q)
-
-    def alone(self, look: ColumnLook, values: FloatArray) -> FloatArray:
-        """Return the negative binomial law with mean and variance of the column."""
-        centre, own = self.begin(look)
-        return self.log_density(values, np.full((values.size, 1), centre[0]), np.array(own))

@@ -4,12 +4,13 @@
 
     A_il ~ N(0, a^2 v_l),  b_l ~ N(m_l, 3^2 v_l),  a^2 ~ InvGamma(2, 1/2),  own ~ N(start, 1/2^2),
 
-v_l = 1, and 1/2 for unordered levels (`ribp.kinds`). Nothing is augmented: rows are weighed
-directly, and a missing entry drops out of every sum. Numbers are in units of their own noise, so
-that one feature scale a serves all kinds. Features are updated by Newton-Metropolis steps, which
-ask all rows for sums (`ribp.likelihoods.kind_steps`). What the levels of a feature in a column with
-unordered levels have in common is not seen by the data: it is drawn from its prior in every sweep
-and never reported, components are contrasts.
+v_l = 1, and 1/2 for unordered levels (`ribp.kinds`). Rows may have exposures, given with the data:
+the logarithm of that of row n is added to eta_nl of columns that count events. Nothing is
+augmented: rows are weighed directly, and a missing entry drops out of every sum. Numbers are in
+units of their own noise, so that one feature scale a serves all kinds. Features are updated by
+Newton-Metropolis steps, which ask all rows for sums (`ribp.likelihoods.kind_steps`). What the
+levels of a feature in a column with unordered levels have in common is not seen by the data: it is
+drawn from its prior in every sweep and never reported, components are contrasts.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln
 
+from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.kinds.kind import Kind
+from ribp.likelihoods import exposures
 from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, shown
 from ribp.likelihoods.kind_columns import Column
 from ribp.likelihoods.kind_rows import RowsOfKinds
@@ -72,15 +75,23 @@ class ColumnsOfKinds(RowsOfKinds):
         a: a number to keep it fixed; None to learn it.
     known
         No features can be known.
+    exposure, exposure_unit
+        "given" if rows come with exposures, which act on columns of counts; and their mean.
     """
 
     columns: tuple[Column, ...] = ()
     background: bool = True
     feature_scale: float | None = None
     known: tuple[tuple[float, ...], ...] = ()
+    exposure: str = "one"
+    exposure_unit: float = 1.0
 
     parameters_type: ClassVar[type] = KindsParameters
     always_background: ClassVar[bool] = True
+    takes_exposure: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checks.one_of("exposure", self.exposure, exposures.MODES[:2])
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -97,8 +108,26 @@ class ColumnsOfKinds(RowsOfKinds):
                 f"{len(asked.known)} features",
                 "Leave it out.",
             )
+        cls._check_exposure(asked.exposure, columns)
         nothing = Moments(*np.zeros((3, len(columns))))
         return replace(cls.make(asked._replace(background=True), nothing), columns=columns)
+
+    @staticmethod
+    def _check_exposure(mode: str, columns: tuple[Column, ...]) -> None:
+        if mode != "one" and not any(column.kind.has_rate for column in columns):
+            raise InputError(
+                "exposure",
+                "must be left out where no column counts events",
+                ", ".join(sorted({column.kind.name for column in columns})),
+                'Make columns of counts "log-poisson" or "negbin", or leave it out.',
+            )
+        if mode == "learn":
+            raise InputError(
+                "exposure",
+                "must be a number a row where columns have kinds",
+                mode,
+                'Pass numbers, leave it out, or fit counts with likelihood="poisson".',
+            )
 
     def check(self, n_dims: int, not_a_count: object = None) -> None:
         """Raise an `InputError` unless data have the columns of the fit."""
@@ -135,7 +164,7 @@ class ColumnsOfKinds(RowsOfKinds):
             values[:, d] = self.columns[d].standard(values[:, d])
         if at and not data.complete:
             values[~data.observed] = 0.0
-        return Data(values, data.observed)
+        return data._replace(values=values)
 
     @property
     def log_volume(self) -> float:
@@ -190,7 +219,8 @@ class ColumnsOfKinds(RowsOfKinds):
         places, seen = self.places, shown(data)
         values, observed = np.zeros((len(seen), places.n_latent)), seen[:, places.column]
         for d, column in enumerate(self.columns):
-            values[:, places.latent(d)] = column.kind.linear(data.values[:, d])
+            own = data.each_exposure if column.kind.has_rate else 1.0
+            values[:, places.latent(d)] = column.kind.linear(data.values[:, d] / own)
         number = np.maximum(observed.sum(axis=0), 1)
         values = np.where(observed, values, 0.0)
         values = np.where(observed, values - values.sum(axis=0) / number, 0.0)
@@ -212,10 +242,14 @@ class ColumnsOfKinds(RowsOfKinds):
         return KindsParameters(features, background, scale, own)
 
     def draw_data(
-        self, rng: np.random.Generator, rows: Rows, parameters: KindsParameters
+        self,
+        rng: np.random.Generator,
+        rows: Rows,
+        parameters: KindsParameters,
+        own: FloatArray | None = None,
     ) -> FloatArray:
-        """Draw X."""
-        eta = self.means(rows, parameters)
+        """Draw X, given exposures `own` if rows have any."""
+        eta = self.exposed(self.means(rows, parameters), own)
         return self._by_column(
             len(eta),
             lambda d, at, own: self.columns[d].kind.draw(rng, eta[:, at], parameters.own[own]),

@@ -46,6 +46,11 @@ class Data(NamedTuple):
         return self.exposures if self.exposures.size else np.ones(len(self.values))
 
     @property
+    def log_exposures(self) -> FloatArray:
+        """Their logarithms, shape (rows,)."""
+        return np.log(self.each_exposure)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and dims."""
         return self.values.shape[0], self.values.shape[1]

@@ -118,6 +118,8 @@ class Places:
         self.column = np.repeat(np.arange(len(kinds)), self.width)
         """Of each latent column."""
         self.variance = np.array([kind.variance for kind in kinds])[self.column]
+        self.exposed = np.array([kind.has_rate for kind in kinds], np.bool_)[self.column]
+        """Which latent columns the exposures of rows act on."""
         n_own = np.array([kind.n_own for kind in kinds], np.int64)
         self.own_at, self.n_own = np.cumsum(n_own) - n_own, n_own
         self.centre = np.array([one for column in columns for one in column.centre])
@@ -163,8 +165,8 @@ class Places:
         order = self.order
         return Columns(
             order, self._form[order], self.at[order], np.array(levels, np.int64)[order],
-            (np.cumsum(sizes) - sizes)[order], np.concatenate([*lines, np.zeros(1)]),
-            np.array(numbers)[order],
+            (np.cumsum(sizes) - sizes)[order], _with_odds(np.concatenate([*lines, np.zeros(1)])),
+            _with_factor(np.array(numbers)[order]),
         )  # fmt: skip
 
     def columns(self, own: FloatArray) -> Columns:
@@ -174,8 +176,8 @@ class Places:
             d = int(self.order[c])
             line = self.kinds[d].thresholds(own[self.own(d)])
             begin = int(self._fixed.begin[c])
-            thresholds[begin : begin + line.size] = line
-            numbers[c] = self.kinds[d].numbers(own[self.own(d)])
+            thresholds[:, begin : begin + line.size] = _with_odds(line)
+            numbers[c] = _with_factor(self.kinds[d].numbers(own[self.own(d)]))
         return self._fixed._replace(thresholds=thresholds, numbers=numbers)
 
     def numbers(self, values: FloatArray) -> FloatArray:
@@ -190,6 +192,17 @@ class Places:
     def observed(self, data: Data) -> BoolArray:
         """Return which latent columns were seen, shape (rows, latent); as `data.observed` does."""
         return data.observed if data.complete else data.observed[:, self.column]
+
+
+def _with_odds(thresholds: FloatArray) -> FloatArray:
+    """Return t, and exp -t below it."""
+    return np.stack([thresholds, np.exp(-thresholds)])
+
+
+def _with_factor(numbers: Any) -> FloatArray:
+    """Return BASE, PER_COUNT and SHIFT, and exp -SHIFT."""
+    given = np.asarray(numbers, dtype=float)
+    return np.concatenate([given, np.exp(-given[..., -1:])], axis=-1)
 
 
 def some_columns(columns: Columns, at: IntArray) -> Columns:

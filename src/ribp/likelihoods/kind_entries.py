@@ -16,6 +16,7 @@ import numpy as np
 
 from ribp.checks import FloatArray
 from ribp.kinds.levels import OfLevels
+from ribp.kinds.of_rate import OfRate
 from ribp.kinds.positive import Positive
 from ribp.likelihoods.data import BoolArray, Data, shown
 from ribp.likelihoods.kind_columns import Column, Places
@@ -90,6 +91,12 @@ class KindEntryLaw(Likelihood[Any]):
             if column.kind.width == 1:
                 found[:, d] = parameters.features[:, self.places.at[d]]
         return found
+
+    def exposed(self, means: FloatArray, own: FloatArray | None) -> FloatArray:
+        """Return eta of rows with these exposures, whose logarithms count in columns of counts."""
+        if own is None or not own.size:
+            return means
+        return np.where(self.places.exposed, means + np.log(own)[:, None], means)
 
     def _by_column(self, rows: int, work: PerColumn) -> FloatArray:
         """Return what `work` makes of each column, given its own and its latent columns."""
@@ -177,9 +184,14 @@ class KindEntryLaw(Likelihood[Any]):
         """Return what the law of each column by itself says; NaN where a value is not known."""
         observed, found = shown(seen), np.full(values.shape, np.nan)
         for d, column in enumerate(self.columns):
-            known = ~np.isnan(values[:, d])
-            look = column.kind.look(seen.values[observed[:, d], d])
-            found[known, d] = column.kind.alone(look, values[known, d])
+            known, at = ~np.isnan(values[:, d]), observed[:, d]
+            if isinstance(column.kind, OfRate):
+                own = seen.each_exposure
+                look = column.kind.look(seen.values[at, d] / own[at])
+                found[known, d] = column.kind.alone(look, values[known, d], own[known])
+            else:
+                look = column.kind.look(seen.values[at, d])
+                found[known, d] = column.kind.alone(look, values[known, d])
         return found
 
     def left_out_log_density(self, data: Data) -> FloatArray:
@@ -188,5 +200,8 @@ class KindEntryLaw(Likelihood[Any]):
         found = np.full(values.shape, np.nan)
         for d, column in enumerate(self.columns):
             at = observed[:, d]
-            found[at, d] = column.kind.left_out(values[at, d])
+            if isinstance(column.kind, OfRate) and data.exposures.size:
+                found[at, d] = column.kind.left_out_at(values[at, d], data.exposures[at])
+            else:
+                found[at, d] = column.kind.left_out(values[at, d])
         return found

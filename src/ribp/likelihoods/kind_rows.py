@@ -55,9 +55,10 @@ class RowsOfKinds(KindEntryLaw):
                 pseudo = self._working(data, parameters, laws.moments[0], bend)
                 products = linear.products(*pseudo[:2], background)
             kernel.sweep(
-                seed, number, first, products, places.numbers(values), observed, rows, columns,
-                new_terms(len(self.columns)), latent, *laws[:3], law_of_row, laws.moves,
-                linear.loadings, linear.diagonal, linear.guide, *laws.moments,
+                seed, number, first, products, places.numbers(values), observed,
+                data.log_exposures, rows, columns, new_terms(len(self.columns)), latent,
+                *laws[:3], law_of_row, laws.moves, linear.loadings, linear.diagonal,
+                linear.guide, *laws.moments,
             )  # fmt: skip
             return 0
 
@@ -76,6 +77,7 @@ class RowsOfKinds(KindEntryLaw):
         gram = scaled.T @ scaled
         diagonal = np.diag(gram).copy()
         at_zero = np.broadcast_to(background, (len(values), background.size))
+        at_zero = self.exposed(at_zero, data.exposures)
         constants = exact_sums(self.log_density(data.values, at_zero, parameters), seen)
         return RowKernels(
             values, seen, constants,
@@ -83,7 +85,7 @@ class RowsOfKinds(KindEntryLaw):
                 self.places.columns(own), new_terms(len(self.columns)), latent, scaled,
                 gram - np.diag(diagonal), diagonal,
             ),
-            posterior_kinds.enumerate_all, posterior_kinds.anneal,
+            posterior_kinds.enumerate_all, posterior_kinds.anneal, own=(data.log_exposures,),
         )  # fmt: skip
 
     def _latent(self, features: FloatArray, background: FloatArray) -> kernel.Latent:
@@ -97,7 +99,8 @@ class RowsOfKinds(KindEntryLaw):
         loadings = np.ascontiguousarray(features.T)
         steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
         growth = np.exp(np.stack([steps, -steps]))
-        return kernel.Latent(np.ascontiguousarray(features), loadings, growth, background, every)
+        both = np.stack([features, growth[0].T])
+        return kernel.Latent(both, loadings, growth, kernel.with_odds(background), every)
 
     def _from_first(self, numbers: FloatArray) -> FloatArray:
         """Return latent numbers, those of unordered levels less the first: rows see no more."""
@@ -122,12 +125,15 @@ class RowsOfKinds(KindEntryLaw):
         return np.maximum(found, _LEAST_BEND)
 
     def _working(self, data: Data, parameters: Any, share: float, bend: FloatArray) -> Data:
-        """Return eta + l'/bend there: a Newton step of each entry."""
+        """Return eta + l'/bend there: a Newton step of each entry, its exposure left out again."""
         eta = parameters.background + share * parameters.features.sum(axis=0)
-        wide = np.broadcast_to(eta, (len(data.values), eta.size))
+        wide = self.exposed(np.broadcast_to(eta, (len(data.values), eta.size)), data.exposures)
         found = np.empty(wide.shape)
         for d, column in enumerate(self.columns):
             at, own = self.places.latent(d), parameters.own[self.places.own(d)]
             slope = column.kind.slopes(data.values[:, d], wide[:, at], own)[0]
-            found[:, at] = eta[at] + slope / bend[at]
+            there = bend[at]
+            if column.kind.has_rate and data.exposures.size:
+                there = np.maximum(column.kind.information(wide[:, at], own), _LEAST_BEND)
+            found[:, at] = eta[at] + slope / there
         return Data(found, self.places.observed(data))

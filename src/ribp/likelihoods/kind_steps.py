@@ -1,8 +1,10 @@
 """Features and what columns have of their own, given rows: Metropolis steps by sums over rows.
 
-**Features.** Feature after feature, then the background, all columns at once: given rows they are
-independent. With G and H the slope and the bend of the log posterior of an entry a of A at its
-place (`ribp.kernels.kind_features`), prior N(m, V) included,
+**Features.** In every other sweep, by chance, several features of a column and its background move
+together (`ribp.likelihoods.kind_block_steps`). In the others feature after feature, then the
+background, all columns at once: given rows they are independent. With G and H the slope and the
+bend of the log posterior of an entry a of A at its place (`ribp.kernels.kind_features`), prior
+N(m, V) included,
 
     a' ~ N(a + d, sd^2),    d = G/H within +-3,    sd = H^{-1/2}, or |d| where |d| > 4 H^{-1/2},
 
@@ -21,6 +23,7 @@ only the sum of squares of residuals.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,10 +33,14 @@ from ribp.checks import FloatArray, IntArray
 from ribp.kernels import kind_features as kernel
 from ribp.kernels.kind_terms import LEVELS, SQUARE, Columns
 from ribp.likelihoods.data import BoolArray, Data, Rows
+from ribp.likelihoods.kind_block_steps import MOST_STEP, BlockProposal, BlockSums
 from ribp.likelihoods.kind_columns import Places, some_columns
 from ribp.likelihoods.likelihood import Ask
 
-MOST_STEP = 3.0
+TOGETHER = 0.5
+"""How often features of a column move together, not one after another."""
+MOST_TOGETHER = 24
+"""Features: of steps of more few are accepted."""
 FAR = 4.0
 """Standard deviations from which on a step is wide."""
 BEYOND = 600.0
@@ -63,8 +70,9 @@ class FeatureSums:
         """Return sums over a block of rows, shape (columns, 3)."""
         sums = np.zeros((len(self.level), 3))
         kernel.add_sums(
-            self.which, self.two, self.places.numbers(data.values), data.observed, rows,
-            self.columns, self.features, self.background, self.level, self.steps, sums,
+            self.which, self.two, self.places.numbers(data.values), data.observed,
+            data.log_exposures, rows, self.columns, self.features, self.background, self.level,
+            self.steps, sums,
         )  # fmt: skip
         return sums
 
@@ -84,8 +92,8 @@ class OwnSums:
         """Return sums over a block of rows, shape (columns, candidates)."""
         sums = np.zeros(self.numbers.shape[:2])
         kernel.own_log_likelihoods(
-            self.places.numbers(data.values), data.observed, rows, self.columns, self.features,
-            self.background, self.some, self.numbers, sums,
+            self.places.numbers(data.values), data.observed, data.log_exposures, rows,
+            self.columns, self.features, self.background, self.some, self.numbers, sums,
         )  # fmt: skip
         return sums
 
@@ -133,21 +141,58 @@ class Steps:
 
     def take(self, used: IntArray) -> None:
         """Take a step of every feature in use, of the background, and of own numbers."""
-        levels = np.flatnonzero(self.columns.form == LEVELS)
-        wide = int(self.columns.width[levels].max(initial=0))
-        everything = np.arange(len(self.columns.form))
-        for which in [*used.tolist(), -1]:
-            first = self.rng.integers(self.columns.width)
-            for number in range(max(1, min(wide, LEVELS_A_SWEEP))):
-                at = levels if number else everything
-                self.step(which, at, (first + number)[at] % self.columns.width[at])
+        if self.rng.random() < TOGETHER:
+            n_blocks = max(1, -(-used.size // MOST_TOGETHER))
+            for block in np.array_split(self.rng.permutation(used), n_blocks):
+                for at, level in self._turns():
+                    self.block_step(block, at, level)
+        else:
+            for which in [*used.tolist(), -1]:
+                for at, level in self._turns():
+                    self.step(which, at, level)
         self.own_steps()
         self.noise_steps(used)
+
+    def _turns(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield columns and one level of each: all columns, then those with more levels."""
+        width, form = self.columns.width, self.columns.form
+        levels, first = np.flatnonzero(form == LEVELS), self.rng.integers(width)
+        for number in range(max(1, min(int(width[levels].max(initial=0)), LEVELS_A_SWEEP))):
+            at = levels if number else np.arange(form.size)
+            yield at, np.where(form[at] == LEVELS, (first + number)[at] % width[at], 0)
+
+    def block_step(self, block: IntArray, at: IntArray, level: IntArray) -> None:
+        """Take a step of some features and the background together, in some columns."""
+        columns = some_columns(self.columns, at)
+        latent, exact = columns.at + level, columns.form == SQUARE
+        variance = self.places.variance[latent][:, None]
+        precision = 1.0 / (variance * np.r_[self.width, np.full(block.size, self.scale)] ** 2)
+        centre = np.zeros(precision.shape)
+        centre[:, 0] = self.places.centre[latent]
+
+        def look() -> tuple[FloatArray, BlockProposal]:
+            entries = np.vstack([self.background[latent], self.features[np.ix_(block, latent)]]).T
+            question = BlockSums(self.places, columns, self.features, self.background, block, level)
+            found = np.asarray(self.ask(question))
+            return entries, BlockProposal.at(found, entries, centre, precision, exact)
+
+        def put(entries: FloatArray) -> None:
+            self.background[latent] = entries[:, 0]
+            self.features[np.ix_(block, latent)] = entries[:, 1:].T
+
+        old, law = look()
+        taken = law.draw(self.rng)
+        log_u = np.log(self.rng.random(at.size))
+        put(old + taken)
+        if exact.all():
+            return
+        new, back = look()
+        gain = back.log_p - law.log_p + back.log_density(-taken) - law.log_density(taken)
+        put(np.where((exact | (log_u < gain))[:, None], new, old))
 
     def step(self, which: int, at: IntArray, level: IntArray) -> None:
         """Take a step of one feature (-1 for the background) in some columns."""
         columns = some_columns(self.columns, at)
-        level = np.where(columns.form == LEVELS, level, 0)
         latent = columns.at + level
         entries = self.background if which < 0 else self.features[which]
         centre, precision = self._prior(which, latent)

@@ -105,7 +105,7 @@ class Likelihood(ABC, Generic[P]):
     integrates_sizes: ClassVar[bool] = False
     """Whether it knows `sizes_log_density`, by which starts with sizes are compared."""
     takes_exposure: ClassVar[bool] = False
-    """Whether rows may have exposures, which multiply M (`ribp.likelihoods.exposures`)."""
+    """Whether rows may have exposures (`ribp.likelihoods.exposures`)."""
     exposure: str = "one"
     """What is known of them: there are none, they are "given", or one has to "learn" them."""
 
@@ -234,7 +234,8 @@ class Likelihood(ABC, Generic[P]):
 
         Zero where `summable`.
         """
-        terms = self.log_density(data.values, self.means(rows, parameters), parameters)
+        means = self.exposed(self.means(rows, parameters), data.exposures)
+        terms = self.log_density(data.values, means, parameters)
         return float(terms.sum() if data.complete else terms[data.observed].sum())
 
     def summed_log_terms(self, data: Data, rows: Rows, parameters: P) -> float:
@@ -294,6 +295,10 @@ class Likelihood(ABC, Generic[P]):
     def means(self, rows: Rows, parameters: Any) -> FloatArray:
         """Return M, what features make of all entries: E[x | z], unless it is written anew."""
         return np.asarray(rows.astype(np.float64) @ parameters.features + parameters.background)
+
+    def exposed(self, means: FloatArray, own: FloatArray | None) -> FloatArray:
+        """Return M of rows with these exposures: times them; None or (0,) without any."""
+        return means if own is None or not own.size else means * own[:, None]
 
     def n_dims(self, parameters: Any) -> int:
         """Return how many columns data have."""

@@ -108,7 +108,7 @@ class NoisyOr(PoissonCounts):
             if prior.whole.any():
                 products = linear.products(values, observed, offset)
             sweep_kinds.sweep(
-                seed, number, first, products, values, observed, rows, columns,
+                seed, number, first, products, values, observed, data.log_exposures, rows, columns,
                 new_terms(offset.size), latent, *laws[:3], law_of_row, laws.moves,
                 linear.loadings, linear.diagonal, linear.guide, *laws.moments,
             )  # fmt: skip
@@ -139,7 +139,7 @@ class NoisyOr(PoissonCounts):
                 _columns(offset.size), new_terms(offset.size), _latent(features, offset), scaled,
                 gram - np.diag(diagonal), diagonal,
             ),
-            posterior_kinds.enumerate_all, posterior_kinds.anneal,
+            posterior_kinds.enumerate_all, posterior_kinds.anneal, own=(data.log_exposures,),
         )  # fmt: skip
 
     # Entries
@@ -200,7 +200,13 @@ def _columns(dims: int) -> Columns:
     """Return columns as kernels want them."""
     every, nothing = np.arange(dims), np.zeros(dims, np.int64)
     return Columns(
-        every, np.full(dims, HIT), every, nothing + 1, nothing, np.zeros(1), np.zeros((dims, 3))
+        every,
+        np.full(dims, HIT),
+        every,
+        nothing + 1,
+        nothing,
+        np.zeros((2, 1)),
+        np.zeros((dims, 4)),
     )
 
 
@@ -208,7 +214,8 @@ def _latent(features: FloatArray, offset: FloatArray) -> sweep_kinds.Latent:
     """Return features as kernels want them: q in place of exp A."""
     loadings = np.ascontiguousarray(features.T)
     growth = -np.expm1(-loadings)[None]
-    return sweep_kinds.Latent(np.ascontiguousarray(features), loadings, growth, offset, 1)
+    both, background = (np.stack([one, np.ones_like(one)]) for one in (features, offset))
+    return sweep_kinds.Latent(both, loadings, growth, background, 1)
 
 
 def _variance(rates: FloatArray) -> FloatArray:

@@ -60,7 +60,7 @@ class PoissonEntryLaw(Likelihood[Any]):
         rates, seen = self.means(rows, parameters), shown(data)
         if self.learns_exposure:
             return float(exposures.log_integrated(data.values, seen, rates).sum())
-        rates = rates * data.exposures[:, None] if data.exposures.size else rates
+        rates = self.exposed(rates, data.exposures)
         return float(self.log_density(data.values, rates, parameters)[seen].sum())
 
     def column_log_density(self, seen: Data, values: FloatArray) -> FloatArray:

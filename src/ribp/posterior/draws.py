@@ -56,16 +56,12 @@ class Draws(NamedTuple):
         return rows if self.sizes is None else unpack_sizes(rows, self.sizes[at])
 
     def means(self, at: int, likelihood: Likelihood[Any], parameters: Any = None) -> FloatArray:
-        """Return M of one draw, what features make of all entries, times exposures.
+        """Return M of one draw, what features make of all entries at exposures of rows.
 
         Likelihood and parameters may be those of some columns.
         """
         given = self.parameters[at] if parameters is None else parameters
-        return self.exposed(at, likelihood.means(self.entries(at), given))
-
-    def exposed(self, at: int, means: FloatArray) -> FloatArray:
-        """Return means of all rows at the exposures that they have in one draw."""
-        return means if self.exposures is None else means * self.exposures[at][:, None]
+        return likelihood.exposed(likelihood.means(self.entries(at), given), self.own_exposures(at))
 
     def own_exposures(self, at: int) -> FloatArray | None:
         """Return the exposures of one draw, if rows have any."""

@@ -101,7 +101,7 @@ def _log_density(
     """Return the log density of each entry of rows, which may have exposures of their own."""
     law, of_columns = likelihood.on_columns(parameters, at.columns)
     means = law.means(rows, of_columns)
-    return law.log_density(at.values, means if own is None else means * own[:, None], of_columns)
+    return law.log_density(at.values, law.exposed(means, own), of_columns)
 
 
 def redrawn_rows(

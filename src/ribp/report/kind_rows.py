@@ -24,7 +24,7 @@ def kind_rows(fit: Fit, most: int) -> Html:
     at = (np.arange(min(most, n_rows)) * n_rows + n_rows // 2) // min(most, n_rows)
     hidden = data.rows(at)._replace(observed=np.zeros((at.size, len(law.columns)), bool))
     draws = result.draws(100)
-    guesses, _ = predict.impute(draws._replace(rows=draws.rows[:, at]), law, hidden)
+    guesses, _ = predict.impute(draws.on_rows(at), law, hidden)
     values, seen, names = data.values[at], shown(data)[at], dim_names(result)
     columns = _telling(fit)
     head = ["row", "features"] + [short(names[d]) if names else f"column {d}" for d in columns]

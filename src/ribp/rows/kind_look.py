@@ -1,8 +1,8 @@
 """A first look at the columns of a table of kinds, wherever its rows are.
 
 Number, mean and variance of what each kind wants to know of its entries (of positive numbers their
-logarithms), and how many have each level; added up block by block, so that the answer is the same
-in memory, in a file and on a cluster.
+logarithms, of counts the rates at exposure one), and how many have each level; added up block by
+block, so that the answer is the same in memory, in a file and on a cluster.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ class ColumnSums(Order):
             right = values[kind.possible(values)]
             found[d, _IMPOSSIBLE], found[d, _NUMBER] = values.size - right.size, right.size
             looked = kind.looked_at(right)
+            if kind.has_rate and data.exposures.size:
+                looked = looked / data.exposures[seen[:, d]][kind.possible(values)]
             if self.means is not None:
                 found[d, _SUM] = ((looked - self.means[d]) ** 2).sum()
                 continue
