@@ -12,7 +12,6 @@ EQUIVALENT = {
         " than e^-25 beyond it, the density that is claimed is that of the table, and bins are as"
         " narrow as before"
     ),
-    "weights/size_ordered.py:162:11-162:39 comparison": f"{_TIE} (a weight at the edge of a table)",
     "prior/certificate.py:84:11-84:38 comparison": f"{_TIE} (a tail that is the goal exactly)",
     "prior/truncated_weights.py:71:11-71:28 comparison": f"{_TIE} (a bound that is tol exactly)",
     "prior/rejection.py:38:63-38:64 index": (

@@ -26,7 +26,7 @@ from coverage import CoverageData
 from tests.helpers import ROOT
 
 PLACE = ROOT / ".mutants"
-SECONDS = 20.0
+SECONDS = 60.0
 WRITTEN, KNOWN, PATIENCE = "RIBP_SECONDS_WRITTEN", "RIBP_SECONDS_KNOWN", "RIBP_SECONDS_MORE"
 SLOWER = 5
 NO_END = "no end"

@@ -143,8 +143,8 @@ def test_tests_that_run_a_line_are_recorded_and_asked_first(place):
     way = UNCOMPILED._replace(tests=("kernels/test_choose.py", "kernels/test_ones.py"))
     source = mutants.copied()
     assert seeing.record(way, source) == []
-    one = next(one for one in mutants_of(SOURCE / "kernels" / "ones.py"))
-    asked = seeing.seeing(way, source / "ribp" / "kernels" / "ones.py", lines_of(one))
+    lines = [line for one in mutants_of(SOURCE / "kernels" / "ones.py") for line in lines_of(one)]
+    asked = seeing.seeing(way, source / "ribp" / "kernels" / "ones.py", lines)
     assert {test.partition("::")[0] for test in asked} == {"tests/kernels/test_ones.py"}
     assert seeing.seeing(way, source / "ribp" / "kernels" / "ones.py", [1]) == []
 
