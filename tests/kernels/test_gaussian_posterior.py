@@ -132,6 +132,16 @@ def test_all_parameters(groups, shared):
     np.testing.assert_allclose(features[~free], spread * spare, rtol=1e-12)
 
 
+def test_enormous_entries_leave_the_precision_of_the_prior():
+    """Two features alike in all rows, of entries whose squares drown it."""
+    z = np.array([[1e9, 1e9, 0.0], [3e9, 3e9, 1.0], [7e8, 7e8, 0.0]])
+    root, precision = np.zeros((3, 3)), np.array([0.3, 0.2, 0.1])
+    assert kernel.factorise(z.T @ z, precision, root)
+    assert root[1, 1] ** 2 == pytest.approx(0.2)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(z.T @ z + np.diag(precision))
+
+
 @each_layout
 def test_what_is_not_positive_definite_is_not_a_number(groups):
     case = Case(groups)

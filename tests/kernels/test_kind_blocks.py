@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from ribp.kernels import kind_blocks as kernel
-from tests.kernels.test_kind_features import (
+from tests.helpers.kind_table import (
     COLUMNS,
     GIVEN,
     LAW,

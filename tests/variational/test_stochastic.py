@@ -105,6 +105,18 @@ def test_an_iteration_is_a_pass_until_it_rests():
     assert state.at_rest
 
 
+@pytest.mark.parametrize(("still", "rests"), [(0.5, False), (4.0, True)])
+def test_a_pass_of_small_steps_must_move_less_to_rest(still, rests, monkeypatch):
+    """What rows may move by is a share of the steps of a pass, where these are below one."""
+    model, data, some, first = simulated(300, 60)
+    state, rows = begun(first, model, data, some), rows_of(model, data)
+    plan = BatchPlan(batch=300, delay=10.0, decay=0.6, still=still)  # one step of a quarter
+    assert 0.2 < plan.step(0) < 0.3
+    monkeypatch.setattr(stochastic, "_moved", lambda *given: 0.7)
+    given = np.random.default_rng(0), np.uint64(0), state, model, rows
+    assert stochastic.update(*given, plan=plan)[0].at_rest == rests
+
+
 def case_of(n_rows=12):
     laws = ["gap", "point", "learned", "wide"] * (n_rows // 4)
     case = small.small(0, laws=laws, missing=0.2, background=True)

@@ -344,3 +344,21 @@ def test_a_start_that_finds_features():
     assert sorted(both.argmax(axis=1)) == [0, 1, 2, 3]
     np.testing.assert_allclose(both.max(axis=1).sum(), ones.sum(), atol=1e-3)
     assert np.abs(state.row_means - before.row_means).max() < 1e-6
+
+
+def test_rows_lean_as_far_either_way():
+    """Log-odds of a start differ from those of the weights by the same number, up or down."""
+    case = small.small(0, background=True)
+    z, loaded = case.state.rows, []
+    rows = rows_of(case.model, case.data)
+    load = rows.load
+
+    def keep(table):
+        loaded.append(table[:, : z.shape[1]] - case.state.log_odds)
+        load(table)
+
+    rows.load = keep
+    structured.from_rows(case.model, rows, z, case.state)
+    lean = loaded[0]
+    assert lean[z == 1].min() == lean[z == 1].max() > 1.0
+    np.testing.assert_allclose(lean[z == 0], -lean[z == 1][0])

@@ -41,11 +41,16 @@ def data_sums(values, rows, background):
     return sizes > 0, z, pairs, products, squares
 
 
+_ROUNDING = 1e-9  # of a diagonal: a rest below it may be an error
+
+
 @jit
 def factorise(pairs, precision, root):
     """Fill the lower half of L; return whether P is positive definite.
 
-    ``root = np.linalg.cholesky(pairs + np.diag(precision))``
+    ``root = np.linalg.cholesky(pairs + np.diag(precision))``. What is left of the diagonal is at
+    least the precision of the prior, since Z'Z has no negative directions: where entries of Z are
+    so large that rounding says otherwise, it is taken for that.
     """
     for i in range(root.shape[0]):
         for j in range(i):
@@ -56,6 +61,8 @@ def factorise(pairs, precision, root):
         total = pairs[i, i] + precision[i]
         for k in range(i):
             total -= root[i, k] * root[i, k]
+        if abs(total) <= _ROUNDING * pairs[i, i]:
+            total = max(total, precision[i])
         if not total > 0.0:
             return False
         root[i, i] = math.sqrt(total)
