@@ -19,7 +19,7 @@ def test_every_sampler_and_law_has_both_tests():
     assert both == {key[:2] for key in RANKED}
     assert {sampler for sampler, _ in both} == {"gibbs", "gibbs-rows", "augmented", "IndianBuffet"}
     kinds = {name for _, law, name in RANKED if law == "columns of kinds"}
-    assert kinds == {*NAMES, "mixed"}
+    assert kinds == {*NAMES, "mixed", "counts with exposures"}
     for key in RANKED:
         ranked_trial(*key)
 
