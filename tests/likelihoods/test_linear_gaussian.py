@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from ribp.likelihoods import LinearGaussian
-from ribp.likelihoods.data import complete, in_use, with_missing
+from ribp.likelihoods.data import Data, complete, in_use, with_missing
 from ribp.likelihoods.linear_gaussian import GaussianParameters
 from ribp.likelihoods.row_sweeps import gaussian_sums
 from ribp.testing.goodness import holds, is_caught, replicates
@@ -182,3 +182,16 @@ def test_the_first_guess_has_the_size_of_the_data():
     values = 10.0 * np.random.default_rng(0).normal(size=(30, 2))
     guess = LinearGaussian().first_guess(complete(values), 3)
     np.testing.assert_allclose(guess.noise_scale, 0.2 * values.std())
+
+
+def test_enormous_entries_of_rows_that_are_not_seen_take_nothing_from_the_others():
+    """As multiplicities without a mean may be: sums of all less those of the unseen would be 0."""
+    rows = np.array([[1e12, 5e11], [3.0, 2.0], [0.0, 4.0]])
+    observed = np.array([[False, False], [True, True], [True, False]])
+    data = Data(np.where(observed, 1.5, 0.0), observed)
+    likelihood = LinearGaussian()
+    swept = gaussian_sums(*data[:2], rows)
+    both = likelihood.data_sums(data, rows), likelihood.swept_sums(swept, np.ones(2, bool), None)
+    for sums in both:
+        for d, seen in enumerate(observed.T):
+            np.testing.assert_allclose(sums.pairs[d], rows[seen].T @ rows[seen])

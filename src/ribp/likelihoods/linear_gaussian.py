@@ -234,9 +234,12 @@ class LinearGaussian(GaussianSettings):
         number = np.full(data.values.shape[1], float(len(rows)))
         if not data.complete:
             number = data.observed.sum(axis=0, dtype=np.float64)
-        if not data.complete:
             each = np.repeat(each, data.values.shape[1], axis=0)
-            add_missing_pairs(data.observed, z, -1.0, each)
+            if rows.dtype.kind == "f":  # enormous entries of rows that are not seen: no difference
+                each[:] = 0.0
+                add_missing_pairs(~data.observed, z, 1.0, each)
+            else:
+                add_missing_pairs(data.observed, z, -1.0, each)
         return self._less_known(Sums(each, products, squares, number, used))
 
     def swept_sums(self, swept: GaussianSums, used: BoolArray, ask: Ask) -> Sums:

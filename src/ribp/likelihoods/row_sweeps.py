@@ -53,9 +53,14 @@ class GaussianSums(NamedTuple):
     """What the features need to know of data and rows; the background is a last feature."""
 
     pairs: FloatArray
-    """Z'Z, shape (features, features)."""
+    """Z'Z, shape (features, features); zero where entries have sizes and some data are missing."""
     gaps: FloatArray
-    """Z'Z of the rows that do not show a column, for each; without columns if data are complete."""
+    """What each column lacks of it: Z'Z of the rows that do not show it, or less that of all that
+    do. Without columns if data are complete.
+
+    Entries with sizes may be enormous in rows of which nothing is seen: a difference would lose
+    all others.
+    """
     products: FloatArray
     """Z'X, shape (features, dims), if missing entries are zero."""
     squares: FloatArray
@@ -116,8 +121,12 @@ def gaussian_sums(
     gaussian.add_statistics(data, wide, pairs, products)
     gaps = np.zeros((dims if observed.size else 0, size, size))
     shown = np.full(dims, float(len(rows)))
-    if observed.size:
+    if observed.size and wide.dtype.kind == "f":
+        pairs[:] = 0.0
+        add_missing_pairs(~observed, wide, -1.0, gaps)
+    elif observed.size:
         add_missing_pairs(observed, wide, 1.0, gaps)
+    if observed.size:
         shown = observed.sum(axis=0, dtype=np.float64)
     squares = np.einsum("nd,nd->d", data, data)
     return GaussianSums(pairs, gaps, products, squares, shown)
