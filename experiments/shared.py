@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import platform
@@ -18,6 +19,7 @@ from typing import Any
 import numba
 import numpy as np
 import scipy
+from PIL import Image
 
 import ribp
 from ribp.files import write_atomically
@@ -124,6 +126,12 @@ def write_text(path: Path, lines: Sequence[str]) -> None:
     write_atomically(path, lambda file: file.write(text.encode()))
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a picture: whole or not at all."""
-    write_atomically(path, lambda file: figure.savefig(file, dpi=110, format="png"))
+def save(figure: Any, path: Path, colours: int = 0) -> None:
+    """Write a picture, whole or not at all; a large one with so many colours only."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=110, format="png")
+    if colours:
+        few = Image.open(drawn).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+        drawn = io.BytesIO()
+        few.save(drawn, "png", optimize=True)
+    write_atomically(path, lambda file: file.write(drawn.getvalue()))

@@ -122,7 +122,8 @@ def _write(folder: Any, study: Study, n_tests: int) -> None:
         lines += ["", f"{len(study.numbers)} of {n_tests} tests have been run so far."]
     write_text(folder / "table.md", lines)
     if panels:
-        save(rank_picture(panels), folder / "ranks.png")
+        in_order = {title: panels[title] for title in sorted(panels)}
+        save(rank_picture(in_order), folder / "ranks.png", colours=48)
 
 
 def _line(sampler: str, law: str, test: str, found: list[tuple[str, str, float]]) -> list[str]:

@@ -47,7 +47,8 @@ def test_every_experiment_is_complete():
         assert "python -m experiments" in (folder / "README.md").read_text()
         json.loads((folder / "results" / "results.json").read_text())
         for picture in folder.glob("results/*"):
-            assert picture.stat().st_size < 150_000
+            most = 250_000 if picture.suffix == ".json" else 150_000  # all ranks of a study
+            assert picture.stat().st_size < most
 
 
 @pytest.mark.parametrize("name", PLAIN)
