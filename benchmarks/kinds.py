@@ -81,7 +81,7 @@ def measures() -> Measures:
         *(flips(name, ROWS) for name in KINDS),
         steps(ROWS),
         flips("binary", 10 * ROWS),
-        repeat=40,
+        repeat=200,
     )
     yield Measure("binary flips / multiply-adds and logs", binary / bare, 3.0)
     yield Measure("ordinal flips / binary flips", ordinal / binary, 2.0)

@@ -3,27 +3,27 @@
 Column d has latent columns l, eta_l = b_l + sum_i z_i A_il: one, or R of them if it has unordered
 levels. With sp(v) = log(1 + exp v), every kind is a sum of few functions of eta,
 
-    log p(x | eta) = c eta - sum_t m_t sp(eta - s_t) - r exp(eta) - q eta^2/2 + h L(eta) + const,
+    log p(x | eta) = c eta - sum_t m_t sp(d_t (eta - s_t)) - r exp(eta) - q eta^2/2 + h L(eta) + const,
 
-L(eta) = log(1 - exp(-eta)), and unordered levels are eta_x - log sum_r exp eta_r. Which c, m, s, r,
-q and h an entry has follows from its value, the form of its column and the logarithm e of the
-exposure of its row:
+d = 1 or -1, L(eta) = log(1 - exp(-eta)), and unordered levels are eta_x - log sum_r exp eta_r.
+Which c, m, d, s, r, q and h an entry has follows from its value, the form of its column and the
+logarithm e of the exposure of its row:
 
-- ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has c = 1 unless it is the first, and a term at
-  t_{x-1} and at t_x, as far as there are such, m = 1. Two levels: x eta - sp(eta);
+- ORDERED, thresholds t_0 = 0 < t_1 < ...: level x has a term at t_{x-1}, d = -1, and one at t_x, d
+  = 1, as far as there are such, m = 1. Two levels: -sp(eta) or -sp(-eta);
 - LEVELS: unordered;
-- WEIGHTED: c = x and one term, m = base + per_count x, at s, less e if per_count is 1;
+- WEIGHTED: c = x and one term, d = 1, m = base + per_count x, at s, less e if per_count is 1;
 - EXPONENTIAL: c = x, r = exp(e);
 - SQUARE: c = x scale, q = 1;
 - HIT, eta > 0 the rate of a Poisson count of which only is seen whether it is zero (noisy-OR): c =
   -1 if x = 0, h = 1 if x = 1.
 
 `fill_terms` lists the terms of the entries that are observed; the others have none. The gain of a
-step a in one eta, with p = g(eta - s), g the logistic function, needs no logarithm of its own:
+step a in one eta, with p = g(d (eta - s)), g the logistic function, needs no logarithm of its own:
 
-    sp(eta + a - s) - sp(eta - s) = log(1 - p + p exp a),
+    sp(d (eta + a - s)) - sp(d (eta - s)) = log(1 - p + p exp(d a)),
 
-where 1 - p + p exp a lies between 1 and exp a whatever eta is. So factors of several terms can be
+where 1 - p + p exp(d a) lies between 1 and exp(d a) whatever eta is. So factors of several terms can be
 multiplied before one logarithm is taken (`sweep_kinds`).
 """
 
@@ -46,7 +46,7 @@ BASE, PER_COUNT, SHIFT, FACTOR = range(4)
 scale."""
 ETA, ODDS = range(2)
 """Rows of latent numbers: eta, and exp eta."""
-AT, WIDTH, LINE = range(3)
+AT, WIDTH, LINE, SIDE = range(4)
 OFFSET, SCALE, TIMES, P, Q, COEFFICIENT = range(6)
 """Rows of `Terms.whole` and of `Terms.real`."""
 _LARGEST = 600.0  # exponents beyond are as good as infinite
@@ -78,7 +78,7 @@ class Terms(NamedTuple):
 
     whole: NDArray[np.int64]
     """AT, the latent column of each (the first of unordered levels); WIDTH, the number of unordered
-    levels; LINE, latent columns with a coefficient c."""
+    levels; LINE, latent columns with a coefficient c; SIDE of ORDERED ones, AT, or ~AT where d is -1."""
     real: NDArray[np.float64]
     """OFFSET, s of each; SCALE, exp -s; TIMES, m of those that are WEIGHTED; P and Q, see
     `fill_shares`; COEFFICIENT, c of each LINE."""
@@ -88,7 +88,7 @@ class Terms(NamedTuple):
 
 def new_terms(dims: int) -> Terms:
     """Return room for the terms of a row."""
-    return Terms(np.zeros((3, 2 * dims), np.int64), np.zeros((6, 2 * dims)), np.zeros(7, np.int64))
+    return Terms(np.zeros((4, 2 * dims), np.int64), np.zeros((6, 2 * dims)), np.zeros(7, np.int64))
 
 
 @jit
@@ -104,6 +104,12 @@ def share_of(v):
 def softplus(v):
     """Return log(1 + exp v)."""
     return max(v, 0.0) + math.log1p(math.exp(-abs(v)))
+
+
+@jit
+def toward(v, down):
+    """Return d v: v, or -v if `down`."""
+    return -v if down else v
 
 
 @jit
@@ -155,18 +161,17 @@ def fill_terms(
         form, at, value = forms[c], ats[c], x[d]
         if form == ORDERED:
             level, begin, top = int(value), begins[c], widths[c] - 1
-            whole[LINE, lines], real[COEFFICIENT, lines] = at, 1.0
-            lines += level > 0
-            ends[ORDERED] = number + 1
             if top == 1:
-                whole[AT, number], real[OFFSET, number], real[SCALE, number] = at, 0.0, 1.0
+                whole[AT, number], whole[SIDE, number] = at, ~at if level else at
+                real[OFFSET, number], real[SCALE, number] = 0.0, 1.0
                 number += 1
+                ends[ORDERED] = number
                 continue
             below, above = begin + max(level - 1, 0), begin + min(level, top - 1)
-            whole[AT, number] = at
+            whole[AT, number], whole[SIDE, number] = at, ~at
             real[OFFSET, number], real[SCALE, number] = thresholds[0, below], thresholds[1, below]
             number += level > 0
-            whole[AT, number] = at
+            whole[AT, number], whole[SIDE, number] = at, at
             real[OFFSET, number], real[SCALE, number] = thresholds[0, above], thresholds[1, above]
             number += level < top
             ends[ORDERED] = number
@@ -220,22 +225,23 @@ def fill_latent(z, features, background, latent):
 
 
 @jit
-def fill_shares(latent, whole, real, ends, shares):
-    """Fill P = g(eta - s) and Q = 1 - P of terms, or P = exp(eta - s); and `shares` of levels.
+def fill_shares(latent, whole, real, ends):
+    """Fill P = g(d (eta - s)) and Q = 1 - P of terms, or P = exp(eta - s).
+
+    Of unordered levels P is 1 over the sum of exp eta.
 
     They are no numbers where exp eta has no place in a double.
     """
     for t in range(ends[ORDERED]):
-        odds = latent[ODDS, whole[AT, t]] * real[SCALE, t]
-        real[Q, t] = 1.0 / (1.0 + odds)
-        real[P, t] = odds * real[Q, t]
+        odds, down = latent[ODDS, whole[AT, t]] * real[SCALE, t], whole[SIDE, t] < 0
+        small = 1.0 / (1.0 + odds)
+        large = odds * small
+        real[P, t], real[Q, t] = small if down else large, large if down else small
     for t in range(ends[ORDERED], ends[LEVELS]):
         total = 0.0
         for k in range(whole[AT, t], whole[AT, t] + whole[WIDTH, t]):
             total += latent[ODDS, k]
-        part = 1.0 / total
-        for k in range(whole[AT, t], whole[AT, t] + whole[WIDTH, t]):
-            shares[k] = latent[ODDS, k] * part
+        real[P, t] = 1.0 / total
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         odds = latent[ODDS, whole[AT, t]] * real[SCALE, t]
         real[Q, t] = 1.0 / (1.0 + odds)
@@ -251,7 +257,7 @@ def log_likelihood(eta, whole, real, ends, shares):
     for t in range(ends[COEFFICIENTS]):
         total += real[COEFFICIENT, t] * eta[whole[LINE, t]]
     for t in range(ends[ORDERED]):
-        total -= softplus(eta[whole[AT, t]] - real[OFFSET, t])
+        total -= softplus(toward(eta[whole[AT, t]] - real[OFFSET, t], whole[SIDE, t] < 0))
     for t in range(ends[ORDERED], ends[LEVELS]):
         total -= log_sum_exp(eta, whole[AT, t], whole[WIDTH, t], shares)
     for t in range(ends[LEVELS], ends[WEIGHTED]):

@@ -3,8 +3,8 @@
 With the terms of a row (`kind_terms`), eta of its features, and a = A_i for a feature that is off,
 -A_i for one that is on, a flip of i loses
 
-    loss_i = sum m_t log(1 - p_t + p_t e_l) + sum exp(eta_l) (e_l - 1) + sum a_l (eta_l + a_l/2),
-                                                                e = exp a,  p_t = g(eta_l - s_t),
+    loss_i = sum m_t log(1 - p_t + p_t e_t) + sum exp(eta_l) (e_l - 1) + sum a_l (eta_l + a_l/2),
+                                   e_t = exp(d_t a_l),  e_l = exp a_l,  p_t = g(d_t (eta_l - s_t)),
 
 and log sum_r p_r e_r for unordered levels. So one eta, and one set of shares p, serves all
 features, on or off, until a flip is made. The gain of having feature i is
@@ -49,8 +49,10 @@ from ribp.kernels.kind_terms import (
     HIT,
     LEVELS,
     LINE,
+    ODDS,
     OFFSET,
     ORDERED,
+    SIDE,
     SQUARE,
     TIMES,
     WEIGHTED,
@@ -64,6 +66,7 @@ from ribp.kernels.kind_terms import (
     log_likelihood,
     log_sum_exp,
     softplus,
+    toward,
 )
 from ribp.kernels.ones import list_ones, take_out_one
 from ribp.kernels.random import uniform_pair
@@ -82,9 +85,11 @@ class Latent(NamedTuple):
     loadings: NDArray[np.float64]
     """A', (latent, features)."""
     growth: NDArray[np.float64]
-    """exp A' and exp -A', (2, latent, features); unused if `every` is zero; q' for noisy-OR.
+    """exp A' at l and exp -A' at ~l, counted from the end: (2 latent, features); unused if `every`
+    is zero; q' for noisy-OR.
 
-    Unordered levels are contrasts to the first of them.
+    The first is what features that are switched on do to terms with d = 1, and features that are
+    switched off to those with d = -1. Unordered levels are contrasts to the first of them.
     """
     background: NDArray[np.float64]
     """b and exp b, (2, latent)."""
@@ -117,12 +122,12 @@ def fill_gains(
     if ends[EXPONENTIAL] == 0:
         work[GAINS, first:] = 0.0
     elif every > 0:
-        fill_shares(eta, whole, real, ends, shares)
-        _lose_by_factors(first, whole, real, ends, growth, every, shares, work)
+        fill_shares(eta, whole, real, ends)
+        _lose_by_factors(first, eta, whole, real, ends, growth, every, work)
         total = 0.0
         for j in range(first, z.shape[0]):
             if z[j]:
-                work[GAINS, j] = _lost_by(j, whole, real, ends, growth, every, shares)
+                work[GAINS, j] = _lost_by(j, eta, whole, real, ends, growth, every)
             total += work[GAINS, j]
         if not math.isfinite(total):  # exp eta has no place in a double
             _lose_by_differences(first, z, eta[ETA], whole, real, ends, features, shares, work)
@@ -161,40 +166,51 @@ def _gain_hits(first, z, eta, whole, ends, loadings, growth, background, work):
                     if z[i] and i != j:
                         rate += loadings[at, i]
                 own = 1.0 / math.expm1(rate)
-            work[GAINS, j] += math.log1p(own * growth[0, at, j])
+            work[GAINS, j] += math.log1p(own * growth[at, j])
 
 
 @jit
-def _lose_by_factors(first, whole, real, ends, growth, every, shares, work):
+def _lose_by_factors(first, eta, whole, real, ends, growth, every, work):
     """Fill work[GAINS] with what terms lose if features are switched on.
 
     The innermost loops are over features and become vector instructions, if indices cannot be
-    negative. They take two terms, or levels, at a time: each pass has a price of its own.
+    negative. They take two terms, or three levels, at a time: each pass has a price of its own.
     """
     low, high, multiplied = np.uint64(first), np.uint64(work.shape[1]), 0
     for j in range(low, high):
         work[GAINS, j], work[PRODUCT, j] = 0.0, 1.0
     for t in range(0, ends[ORDERED], 2):
-        a, p, q, b, p_b, q_b = whole[AT, t], real[P, t], real[Q, t], 0, 0.0, 1.0
+        a, p, q, b, p_b, q_b = whole[SIDE, t], real[P, t], real[Q, t], 0, 0.0, 1.0
         if t + 1 < ends[ORDERED]:
-            b, p_b, q_b = whole[AT, t + 1], real[P, t + 1], real[Q, t + 1]
+            b, p_b, q_b = whole[SIDE, t + 1], real[P, t + 1], real[Q, t + 1]
         for j in range(low, high):
-            work[PRODUCT, j] *= (q + p * growth[0, a, j]) * (q_b + p_b * growth[0, b, j])
+            work[PRODUCT, j] *= (q + p * growth[a, j]) * (q_b + p_b * growth[b, j])
         multiplied += 2
         if multiplied + 2 > every:
             multiplied = _take_logarithms(low, high, work)
     for t in range(ends[ORDERED], ends[LEVELS]):
-        begin, end = whole[AT, t], whole[AT, t] + whole[WIDTH, t]
-        for j in range(low, high):
-            work[FACTOR, j] = shares[begin]
-        for a in range(begin + 1, end, 2):
-            b, p, p_b = a, shares[a], 0.0
-            if a + 1 < end:
-                b, p_b = a + 1, shares[a + 1]
+        begin, wide, part = whole[AT, t], whole[WIDTH, t], real[P, t]
+        q = part * eta[ODDS, begin]
+        for at in range(begin + 1, begin + wide, 3):
+            a, b, c, last = at, at, at, begin + wide - 1
+            p, p_b, p_c = part * eta[ODDS, a], 0.0, 0.0
+            if at < last:
+                b, p_b = at + 1, part * eta[ODDS, at + 1]
+            if at + 1 < last:
+                c, p_c = at + 2, part * eta[ODDS, at + 2]
+            if wide <= 4:
+                for j in range(low, high):
+                    work[PRODUCT, j] *= (q + p * growth[a, j]) + (
+                        p_b * growth[b, j] + p_c * growth[c, j]
+                    )
+            else:
+                for j in range(low, high):
+                    work[FACTOR, j] = (q if at == begin + 1 else work[FACTOR, j]) + (
+                        p * growth[a, j] + p_b * growth[b, j] + p_c * growth[c, j]
+                    )
+        if wide > 4:
             for j in range(low, high):
-                work[FACTOR, j] += p * growth[0, a, j] + p_b * growth[0, b, j]
-        for j in range(low, high):
-            work[PRODUCT, j] *= work[FACTOR, j]
+                work[PRODUCT, j] *= work[FACTOR, j]
         multiplied += 1
         if multiplied + 2 > every:
             multiplied = _take_logarithms(low, high, work)
@@ -202,11 +218,11 @@ def _lose_by_factors(first, whole, real, ends, growth, every, shares, work):
     for t in range(ends[LEVELS], ends[WEIGHTED]):
         a, p, q, times = whole[AT, t], real[P, t], real[Q, t], real[TIMES, t]
         for j in range(low, high):
-            work[GAINS, j] += times * math.log(q + p * growth[0, a, j])
+            work[GAINS, j] += times * math.log(q + p * growth[a, j])
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
         a, p = whole[AT, t], real[P, t]
         for j in range(low, high):
-            work[GAINS, j] += p * (growth[0, a, j] - 1.0)
+            work[GAINS, j] += p * (growth[a, j] - 1.0)
 
 
 @jit
@@ -219,13 +235,13 @@ def _take_logarithms(low, high, work):
 
 
 @jit
-def _lost_by(j, whole, real, ends, growth, every, shares):
+def _lost_by(j, eta, whole, real, ends, growth, every):
     """Return what terms lose if feature j is switched off: few features are on."""
     loss, product, other, multiplied = 0.0, 1.0, 1.0, 0
     for t in range(0, ends[ORDERED], 2):  # two products, neither of which waits for the other
-        product *= real[Q, t] + real[P, t] * growth[1, whole[AT, t], j]
+        product *= real[Q, t] + real[P, t] * growth[~whole[SIDE, t], j]
         if t + 1 < ends[ORDERED]:
-            other *= real[Q, t + 1] + real[P, t + 1] * growth[1, whole[AT, t + 1], j]
+            other *= real[Q, t + 1] + real[P, t + 1] * growth[~whole[SIDE, t + 1], j]
         multiplied += 2
         if multiplied + 2 > every:
             loss += math.log(product * other)
@@ -233,19 +249,19 @@ def _lost_by(j, whole, real, ends, growth, every, shares):
     product *= other
     for t in range(ends[ORDERED], ends[LEVELS]):
         a = whole[AT, t]
-        factor = shares[a]
+        factor = eta[ODDS, a]
         for r in range(a + 1, a + whole[WIDTH, t]):
-            factor += shares[r] * growth[1, r, j]
-        product *= factor
+            factor += eta[ODDS, r] * growth[~r, j]
+        product *= real[P, t] * factor
         multiplied += 1
         if multiplied >= every:
             loss, product, multiplied = loss + math.log(product), 1.0, 0
     loss += math.log(product)
     for t in range(ends[LEVELS], ends[WEIGHTED]):
-        factor = real[Q, t] + real[P, t] * growth[1, whole[AT, t], j]
+        factor = real[Q, t] + real[P, t] * growth[~whole[AT, t], j]
         loss += real[TIMES, t] * math.log(factor)
     for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
-        loss += real[P, t] * (growth[1, whole[AT, t], j] - 1.0)
+        loss += real[P, t] * (growth[~whole[AT, t], j] - 1.0)
     return loss
 
 
@@ -261,7 +277,9 @@ def _lose_by_differences(first, z, eta, whole, real, ends, features, shares, wor
                 before = log_sum_exp(eta, at, whole[WIDTH, t], shares)
                 after = log_sum_exp(other, at, whole[WIDTH, t], shares)
             else:
-                before, after = softplus(eta[at] - shift), softplus(other[at] - shift)
+                down = t < ends[ORDERED] and whole[SIDE, t] < 0
+                before = softplus(toward(eta[at] - shift, down))
+                after = softplus(toward(other[at] - shift, down))
             loss += (real[TIMES, t] if t >= ends[LEVELS] else 1.0) * (after - before)
         for t in range(ends[WEIGHTED], ends[EXPONENTIAL]):
             at, shift = whole[AT, t], real[OFFSET, t]

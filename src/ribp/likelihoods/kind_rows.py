@@ -98,8 +98,8 @@ class RowsOfKinds(KindEntryLaw):
         every = every if every >= 2 else 0  # kernels take two at a time
         loadings = np.ascontiguousarray(features.T)
         steps = np.where(numbers[:, None] | (every == 0), 0.0, loadings)
-        growth = np.exp(np.stack([steps, -steps]))
-        both = np.stack([features, growth[0].T])
+        growth = np.exp(np.concatenate([steps, -steps[::-1]]))
+        both = np.stack([features, growth[: len(steps)].T])
         return kernel.Latent(both, loadings, growth, kernel.with_odds(background), every)
 
     def _from_first(self, numbers: FloatArray) -> FloatArray:

@@ -213,7 +213,7 @@ def _columns(dims: int) -> Columns:
 def _latent(features: FloatArray, offset: FloatArray) -> sweep_kinds.Latent:
     """Return features as kernels want them: q in place of exp A."""
     loadings = np.ascontiguousarray(features.T)
-    growth = -np.expm1(-loadings)[None]
+    growth = -np.expm1(-loadings)
     both, background = (np.stack([one, np.ones_like(one)]) for one in (features, offset))
     return sweep_kinds.Latent(both, loadings, growth, background, 1)
 
