@@ -7,9 +7,9 @@ import pytest
 from tests.helpers import ROOT
 
 OTHER_FOLDERS = {"helpers", "docs", "experiments", "browser", "slow-results"}
-OF_THE_WHOLE = {"layout", "imports"}
+OF_THE_WHOLE = {"layout", "imports", "public_names"}
 NOT_HELPERS = {"conftest", "__init__"}
-COMMANDS = {"faults.py", "mutants.py"}  # python -m tests.faults
+COMMANDS = {"faults.py", "mutants.py", "public_names.py"}  # python -m tests.faults
 
 
 def folders(place):
