@@ -11,7 +11,7 @@ EXACT_TESTS := $(addprefix tests/,kernels counts measures likelihoods baselines 
   test_restricted_bernoulli.py test_polynomials.py test_poisson_binomial.py test_symmetric.py test_totals.py)
 UNCOMPILED := $(addprefix tests/,kernels likelihoods mcmc search baselines prior variational)
 
-.PHONY: setup demo test test-slow faults mutants browser screenshots coverage lint bench docs wheel lock clean
+.PHONY: setup demo test test-slow faults mutants browser screenshots coverage lint bench docs release lock clean
 
 setup: $(READY)
 
@@ -80,8 +80,10 @@ docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-wheel: $(READY)
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+# The source distribution, and the wheel made from it; both need no network.
+release: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
 
 # Rewrites requirements.lock from pyproject.toml, for every supported Python at once.
 lock: $(READY)
