@@ -30,7 +30,7 @@ def two(monkeypatch):
     def run(name, arguments):
         asked.append((name, arguments))
         out = Path(arguments[arguments.index("--out") + 1])
-        out.mkdir(parents=True)
+        out.mkdir(parents=True, exist_ok=True)
         (out / "results.json").write_text("{}")
 
     monkeypatch.setattr(registry, "EXPERIMENTS", known)
@@ -116,6 +116,32 @@ def test_data_that_are_missing(ribp, two, tmp_path, monkeypatch):
     code, out, _ = ribp("reproduce", "all", "--out", tmp_path / "c")
     assert code == 0
     assert two[-1] == ("hungry", ["--out", str(tmp_path / "c/hungry"), "--data", str(tmp_path)])
+
+
+@pytest.mark.parametrize("error", [ValueError("no food"), SystemExit(0)], ids=["error", "exit"])
+def test_one_that_fails_does_not_stop_the_others(ribp, two, tmp_path, monkeypatch, error):
+    run = registry.run
+    (tmp_path / "food.npz").write_bytes(b"")
+
+    def fails(name, arguments):
+        if name == "plain":
+            raise error
+        run(name, arguments)
+
+    monkeypatch.setattr(registry, "run", fails)
+    given = ("--data", tmp_path, "--out", tmp_path / "out")
+    code, out, _ = ribp("reproduce", "all", *given)
+    assert code == 1
+    assert [name for name, _ in two] == ["hungry"]
+    report, said = tmp_path / "out" / "plain" / "error.txt", f"{type(error).__name__}: {error}"
+    assert f"failed  {said} ({report})" in out
+    assert "results.json" in out
+    assert out.endswith("\nFailed: plain\n")
+    assert said in report.read_text()
+    assert ribp("reproduce", "plain", *given)[0] == 1
+    monkeypatch.setattr(registry, "run", run)
+    assert ribp("reproduce", "plain", *given)[0] == 0
+    assert not report.exists()
 
 
 def test_without_the_source(ribp, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,7 +45,7 @@ def reproduce(
     checks.one_of("NAME", name, [*experiments, _ALL])
     folder = data or (Path(os.environ[_DATA]) if os.environ.get(_DATA) else None)
     chosen = list(experiments) if name == _ALL else [name]
-    lines = []
+    lines, failed = [], list[str]()
     for at, one in enumerate(chosen, start=1):
         needs = experiments[one].needs
         missing = [file for file in needs if folder is None or not (folder / file).is_file()]
@@ -61,10 +62,15 @@ def reproduce(
         say(f"[{at}/{len(chosen)}] {one}: {experiments[one].title}")
         arguments = ["--out", str(out / one), *["--quick"] * quick]
         arguments += ["--data", str(folder)] if needs else []
-        lines.append(_run(registry, one, arguments, out / one))
+        done, line = _run(registry, one, arguments, out / one)
+        lines.append(line)
+        failed += [] if done else [one]
     say(f"\n{'experiment':16} {'minutes':>7}  written")
     for line in lines:
         say(line)
+    if failed:
+        say(f"\nFailed: {', '.join(failed)}")
+        raise typer.Exit(1)
 
 
 def _print_list(experiments: Any) -> None:
@@ -74,16 +80,22 @@ def _print_list(experiments: Any) -> None:
         say(f"{name:16} {experiment.minutes:7g}  {experiment.title}{needs}")
 
 
-def _run(registry: Any, name: str, arguments: list[str], out: Path) -> str:
-    """Run an experiment; return its line of the table."""
+def _run(registry: Any, name: str, arguments: list[str], out: Path) -> tuple[bool, str]:
+    """Run an experiment; return whether it came to its end, and its line of the table."""
     from ribp.threads import one_blas_thread
 
-    began = time.perf_counter()
-    with one_blas_thread():
-        registry.run(name, arguments)
+    began, report = time.perf_counter(), out / "error.txt"
+    report.unlink(missing_ok=True)
+    try:
+        with one_blas_thread():
+            registry.run(name, arguments)
+    except (Exception, SystemExit) as error:  # whatever it is, the others are run
+        out.mkdir(parents=True, exist_ok=True)
+        report.write_text(traceback.format_exc(), encoding="utf-8")
+        return False, f"{name:16} {'failed':>7}  {type(error).__name__}: {error} ({report})"
     minutes = (time.perf_counter() - began) / 60
     written = ", ".join(sorted(path.name for path in out.iterdir()))
-    return f"{name:16} {minutes:7.1f}  {out}: {written}"
+    return True, f"{name:16} {minutes:7.1f}  {out}: {written}"
 
 
 def _registry() -> Any:
