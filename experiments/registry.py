@@ -1,13 +1,14 @@
 """All experiments: what each is about, how long it takes on one core, which data it needs.
 
 A folder NAME has run.py with ``main(arguments)``, which knows --out, --quick and, where `needs` is
-not empty, --data.
+not empty, --data. Quick runs have their searches cut short as well (`experiments.quick`).
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 
@@ -60,4 +61,8 @@ EXPERIMENTS = {
 
 def run(name: str, arguments: Sequence[str]) -> None:
     """Run one experiment."""
-    importlib.import_module(f"experiments.{name}.run").main(arguments)
+    from experiments.quick import short_searches
+
+    study = importlib.import_module(f"experiments.{name}.run")
+    with short_searches() if "--quick" in arguments else nullcontext():
+        study.main(arguments)

@@ -45,7 +45,7 @@ class Scale(NamedTuple):
     """Replicates of a calibration."""
 
 
-QUICK = Scale(100, 10)  # one model of each sampler and law
+QUICK = Scale(40, 4)  # one model of each sampler and law
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import registry, shared
+from experiments import quick, registry, shared
 from experiments.one_inflated import run as one_inflated
 from ribp.cli import reproduce
 from tests.helpers import ROOT
@@ -142,6 +142,18 @@ def test_one_that_fails_does_not_stop_the_others(ribp, two, tmp_path, monkeypatc
     monkeypatch.setattr(registry, "run", run)
     assert ribp("reproduce", "plain", *given)[0] == 0
     assert not report.exists()
+
+
+def test_searches_are_short_in_quick_runs_only(monkeypatch):
+    def values():
+        return [getattr(module, name) for module, name, _ in quick.SHORT]
+
+    usual, found = values(), []
+    monkeypatch.setattr(one_inflated, "main", lambda arguments: found.append(values()))
+    for arguments in (["--quick"], []):
+        registry.run("one_inflated", arguments)
+        assert values() == usual
+    assert found == [[short for *_, short in quick.SHORT], usual]
 
 
 def test_without_the_source(ribp, tmp_path, monkeypatch):
