@@ -192,7 +192,7 @@ def _parts(numbers: dict[str, Any]) -> list[str]:
 def _noise_prior(numbers: dict[str, Any]) -> list[str]:
     """Return a table: what a stronger noise prior does."""
     rows = []
-    for name, variances in list(PRIORS.items())[: 1 if options.quick else None]:
+    for name, variances in PRIORS.items():
         for variance in variances:
             runs = _of(numbers, FRESH if variance == 1 else _prior(variance), name, FEW)
             if runs:
