@@ -56,7 +56,7 @@ def densities(state):
 
 def options(tmp_path, **changed):
     return SimpleNamespace(
-        **{"out": tmp_path, "quick": False, "minutes": 1e9, "join": []} | changed
+        **{"out": tmp_path, "quick": False, "minutes": 1e9, "join": [], "verify": 0} | changed
     )
 
 
@@ -76,6 +76,26 @@ def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     assert not late.wants("a", "b", 0)
     assert json.loads((tmp_path / "results.json").read_text())["seeds"] == [0, 1]
     assert "a | b | 0: f1 0.500, 1.5 s" in capsys.readouterr().out
+
+
+def test_stored_runs_are_verified(tmp_path, monkeypatch, capsys):
+    made = study.Study(options(tmp_path), {})
+    for seed in range(4):
+        made.add("x", seed, numbers={"f1": 1 / 3, "seed": seed}, seconds=1.0)
+    monkeypatch.setattr(study.shared, "versions", lambda: {"ribp": "another"})
+    before = json.loads((tmp_path / "results.json").read_text())
+    again = study.Study(options(tmp_path, verify=3), {})
+    wanted = [seed for seed in range(4) if again.wants("x", seed)]
+    assert len(wanted) == 3
+    for seed in wanted:
+        value = 0.5 if seed == wanted[1] else 1 / 3 + 1e-9
+        again.add("x", seed, numbers={"f1": value, "seed": seed}, seconds=9.0)
+    after = json.loads((tmp_path / "results.json").read_text())
+    assert {name: after[name] for name in before} == before
+    assert after["verified"]["versions"] == {"ribp": "another"}
+    assert after["verified"]["other"] == [f"x | {wanted[1]}"]
+    assert len(after["verified"]["same"]) == 2
+    assert capsys.readouterr().out.count("OTHER") == 1
 
 
 def test_parts_of_a_study_are_put_together(tmp_path):
