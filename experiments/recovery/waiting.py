@@ -40,12 +40,13 @@ def run(
         rows = model.draw_prior(rng, data.shape[1]).rows
     began = time.process_time()
     with one_blas_thread():
-        state, key, highest = pool.from_rows(rng, model, data, rows), kernel_seed(rng), -np.inf
+        state, key = pool.from_rows(rng, model, data, rows), kernel_seed(rng)
+        reached, highest = None, -np.inf
         for at in range(1, most + 1):
             state, info = gibbs.update(rng, key, state, model, data)
             highest = max(highest, info.log_joint)
             if info.log_joint >= best - WITHIN:
+                reached = at
                 break
-    reached = at if highest >= best - WITHIN else None
     numbers = {"sweeps": reached, "of": most, "short of the best by": best - highest}
     return numbers, searched + time.process_time() - began
