@@ -61,6 +61,8 @@ def write_results(
     setting: Mapping[str, Any],
     numbers: Any,
     timing: Mapping[str, Any],
+    made_by: Mapping[str, str] | None = None,
+    verified: Mapping[str, Any] | None = None,
 ) -> Any:
     """Write results.json: whole or not at all, six digits, one line per list.
 
@@ -76,20 +78,30 @@ def write_results(
         What was found, the same in every run with these seeds and versions.
     timing
         Minutes and seconds, which differ from run to run.
+    made_by
+        Versions that made the numbers; None for those of today.
+    verified
+        Versions by which some of the numbers were made again, and which of them are the same.
     """
     whole: dict[str, Any] = {
         "quick": options.quick,
         "seeds": seeds,
         "setting": setting,
-        "versions": versions(),
+        "versions": made_by or versions(),
         "numbers": numbers,
         "timing": timing,
+        **({"verified": verified} if verified else {}),
     }
-    whole = json.loads(json.dumps(_short(whole), allow_nan=False))
+    whole = as_stored(whole)
     text = json.dumps(whole, indent=1)
     text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found.group().split()), text) + "\n"
     write_atomically(options.out / "results.json", lambda file: file.write(text.encode()))
     return whole["numbers"]
+
+
+def as_stored(value: Any) -> Any:
+    """Return what JSON gives back: six digits."""
+    return json.loads(json.dumps(_short(value), allow_nan=False))
 
 
 def versions() -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 Runs have keys. `results.json` holds what is known; another setting, other versions, or a quick
 study in the same folder, begin anew. `--minutes` begins no run after so many. Parts of a study that
-ran side by side in folders of their own are put together by `--join`.
+ran side by side in folders of their own are put together by `--join`. `--verify 5` makes five of
+the stored runs again, by the code of today, and writes down which numbers are the same.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def parser(name: str, *, data: bool = True) -> argparse.ArgumentParser:
         default=[],
         help="folders of the same study, whose runs are taken over",
     )
+    made.add_argument("--verify", type=int, default=0, help="make so many stored runs again")
     return made
 
 
@@ -57,8 +59,18 @@ class Study:
         self.numbers: dict[str, dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
         self._began, self._console = time.perf_counter(), Console()
-        if self._same(stored := _read(given.out)):
+        self._made_by, self._verified = shared.versions(), dict[str, Any]()
+        self._again: set[str] = set()
+        stored = _read(given.out)
+        if given.verify and stored:
+            self._made_by = stored["versions"]
+            self._verified = {"versions": shared.versions(), "same": [], "other": []}
+        if self._same(stored):
             self._take(stored)
+            self._verified = self._verified or stored.get("verified", {})
+        if given.verify:
+            some = np.random.default_rng(given.verify).permutation(sorted(self.numbers))
+            self._again = set(some[: given.verify].tolist())
         for folder in given.join:
             if not self._same(stored := _read(folder)):
                 raise SystemExit(f"{folder} has no results of this setting and these versions")
@@ -69,7 +81,7 @@ class Study:
     def _same(self, stored: dict[str, Any]) -> bool:
         """Return whether stored results could have been made by this study."""
         mine = {
-            "quick": self.options.quick, "setting": self.setting, "versions": shared.versions(),
+            "quick": self.options.quick, "setting": self.setting, "versions": self._made_by,
         }  # fmt: skip
         return {name: stored.get(name) for name in mine} == mine
 
@@ -79,12 +91,20 @@ class Study:
 
     def wants(self, *parts: str | int) -> bool:
         """Return whether a run has not been made, and there is time for it."""
+        if self.options.verify:
+            return key(*parts) in self._again
         late = (time.perf_counter() - self._began) / 60 > self.options.minutes
         return key(*parts) not in self.numbers and not late
 
     def add(self, *parts: str | int, numbers: dict[str, Any], seconds: float) -> None:
         """Write down a run; the last part of its key is the seed."""
         name = key(*parts)
+        if self.options.verify:
+            same = shared.as_stored(numbers) == self.numbers[name]
+            self._verified["same" if same else "other"].append(name)
+            self._console.print(f"{name}: {'the same' if same else 'OTHER'}", highlight=False)
+            self._write()
+            return
         self.numbers[name], self.seconds[name] = numbers, seconds
         shown = ", ".join(f"{k} {v:.3f}" for k, v in numbers.items() if isinstance(v, float))
         self._console.print(f"{name}: {shown}, {seconds:.1f} s", highlight=False)
@@ -98,6 +118,8 @@ class Study:
             setting=self.setting,
             numbers=self.numbers,
             timing={"minutes": minutes, "seconds": self.seconds},
+            made_by=self._made_by,
+            verified=self._verified,
         )
 
     def values(self, *parts: str | int, of: str) -> np.ndarray[Any, Any]:

@@ -12,64 +12,62 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
+import numpy as np
 
 import ribp
-from experiments.presentations.cases import KINDS, presentations, table
-from experiments.shared import parse, write_results, write_text
+from experiments.presentations.cases import KINDS, Table, presentations, table
 from experiments.shared import table as markdown
+from experiments.shared import write_text
+from experiments.study import Study, parse, parser
+from ribp.checks import FloatArray
 from ribp.errors import FitWarning
 from ribp.testing.recovery import f1
 
-SEEDS = (0, 1)
+SEEDS = range(5)
 _QUICK = {"n_chains": 1, "n_warmup": 20, "n_draws": 20}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run everything and write it to a folder."""
-    options = parse("presentations", arguments)
-    seeds = SEEDS[:1] if options.quick else SEEDS
-    names = list(KINDS)[: 1 if options.quick else None]
-    began, console = time.perf_counter(), Console()
-    numbers: dict[str, dict[str, Any]] = {}
-    for seed in seeds:
+    """Run what has not been run yet and write it to a folder."""
+    given = parse(parser("presentations", data=False), arguments)
+    names = list(KINDS)[: 1 if given.quick else None]
+    study, settings = Study(given, {"tables": names}), _QUICK if given.quick else {}
+    for seed in SEEDS[: 1 if given.quick else None]:
         for name in names:
-            for form, run in _runs(name, seed, _QUICK if options.quick else {}).items():
-                numbers[f"{name} | {form} | {seed}"] = run
-                console.print(f"{name}, {form}, seed {seed}: {run}", highlight=False)
-            numbers = write_results(
-                options,
-                seeds=seeds,
-                setting={"tables": names},
-                numbers=numbers,
-                timing={"minutes": (time.perf_counter() - began) / 60},
-            )
-    for file, lines in tables(numbers).items():
-        write_text(options.out / file, lines)
+            made = table(name, seed)
+            for form, values in presentations(made.data, seed).items():
+                if study.wants(name, form, seed):
+                    began = time.process_time()
+                    numbers = _run(made, values, seed, settings)
+                    study.add(
+                        name, form, seed, numbers=numbers, seconds=time.process_time() - began
+                    )
+    for file, lines in tables(study.numbers).items():
+        write_text(given.out / file, lines)
 
 
-def _runs(name: str, seed: int, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what default settings find in each presentation of a table."""
-    given, found = table(name, seed), {}
-    for form, values in presentations(given.data, seed).items():
-        model = ribp.RestrictedIBP(
-            max_features=given.max_features, random_state=seed, progress=False, **settings
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FitWarning)
-            model.fit(values, counts=given.counts)
-        choice = model.background_choice_
-        found[form] = {
-            "f1": f1(model.row_probs_ > 0.5, given.rows),
-            "features": len(model.components_),
-            "background": choice.on,
-            "gain": choice.gain,
-        }
-    return found
+def _run(made: Table, values: FloatArray, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what default settings find in a presentation of a table."""
+    model = ribp.RestrictedIBP(
+        max_features=made.max_features, random_state=seed, progress=False, **settings
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        model.fit(values, counts=made.counts)
+    choice = model.background_choice_
+    return {
+        "f1": f1(model.row_probs_ > 0.5, made.rows),
+        "features": len(model.components_),
+        "background": choice.on,
+        "gain": choice.gain,
+    }
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
-    """Return a table as Markdown, by the name of a file: a row a presentation."""
+    """Return a table as Markdown, by the name of a file: a row a presentation.
+
+    In each cell the median and the least F1 over seeds, and whether there was a background (+).
+    """
     runs = {tuple(key.split(" | ")): value for key, value in numbers.items()}
     forms = list(dict.fromkeys(form for _, form, _ in runs))
     names = list(dict.fromkeys(name for name, _, _ in runs))
@@ -79,7 +77,8 @@ def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
         for name in names:
             here = [run for (n, f, _), run in runs.items() if (n, f) == (name, form)]
             on = "".join("+" if run["background"] else "-" for run in here)
-            cells.append(" ".join(f"{run['f1']:.3f}" for run in here) + f" ({on})")
+            found = [run["f1"] for run in here]
+            cells.append(f"{np.median(found):.3f}, {min(found):.3f} ({on})" if found else "")
         rows.append(cells)
     return {"table.md": markdown(("presentation", *names), rows)}
 

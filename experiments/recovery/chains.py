@@ -61,8 +61,19 @@ class Means(NamedTuple):
     noise: FloatArray
 
 
-def run(case: Case, seed: int, sweeps: Sweeps, noise_variance: float = 1.0) -> tuple[Found, float]:
-    """Return what was found, and the processor seconds of the search."""
+class Searched(NamedTuple):
+    """A search that is over."""
+
+    model: Model
+    data: Data
+    """In standard units."""
+    starts: pool.Starts
+    seconds: float
+    """Of the processor."""
+
+
+def search(case: Case, seed: int, noise_variance: float = 1.0) -> Searched:
+    """Run the search of a default fit."""
     data = as_data(case.data)
     likelihood = LinearGaussian(
         background=case.background,
@@ -70,14 +81,19 @@ def run(case: Case, seed: int, sweeps: Sweeps, noise_variance: float = 1.0) -> t
         noise_variance=noise_variance,
     )
     size = case.max_features or capacity.first_guess(case.counts)
-    search = pool.Search(
+    asked = pool.Search(
         Model(case.counts, size, likelihood), data, np.arange(len(data.values)), (seed, _KEY),
         N_CHAINS, grow=case.max_features is None,
     )  # fmt: skip
     began = time.process_time()
-    model, _, starts = pool.settle(search)
+    model, _, starts = pool.settle(asked)
     seconds = time.process_time() - began
-    data = model.likelihood.standard(data)
+    return Searched(model, model.likelihood.standard(data), starts, seconds)
+
+
+def run(case: Case, seed: int, sweeps: Sweeps, noise_variance: float = 1.0) -> tuple[Found, float]:
+    """Return what was found, and the processor seconds of the search."""
+    model, data, starts, seconds = search(case, seed, noise_variance)
     rng = np.random.default_rng([seed, _KEY])
     with one_blas_thread():
         first = pool.from_rows(rng, model, data, starts.starts[0].rows)

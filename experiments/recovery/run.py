@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from experiments import shared, study
-from experiments.recovery import chains, images
+from experiments import study
+from experiments.recovery import chains, images, waiting
 from experiments.recovery.cases import ALL_CHORDS, NAMES, NOISE, load
 from experiments.recovery.parts import WITHOUT, without
 from experiments.shared import table, write_text
@@ -51,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _add(found, variant, name, seed, sweeps)
         if options.quick:
             break
+    for kind in (waiting.SEARCHED, waiting.FROM_PRIOR):
+        for name in NAMES[: 1 if options.quick else None]:
+            for seed in SEEDS[FRESH][: 1 if options.quick else 5]:
+                _wait(found, kind, name, seed, sweeps)
     few = FEW[: 1 if options.quick else None]
     for part in WITHOUT:
         for name in TAKEN_APART[: 1 if options.quick else None]:
@@ -67,20 +71,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 if found.wants(kind, name, seed):
                     numbers, seconds = images.run(kind, seed, options.data)
                     found.add(kind, name, seed, numbers=numbers, seconds=seconds)
-    for file, lines in tables(found.numbers).items():
+    written = tables(found.numbers) | timed({"seconds": found.seconds})
+    for file, lines in written.items():
         write_text(options.out / file, lines)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    made, folder = shared.parser("recovery"), os.environ.get("RIBP_DATA")
-    made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    made, folder = study.parser("recovery", data=False), os.environ.get("RIBP_DATA")
     made.add_argument(
         "--data",
         type=Path,
         default=folder and Path(folder),
         help="folder of files that cannot ship; the variable RIBP_DATA says it too",
     )
-    made.set_defaults(join=[])
     return study.parse(made, arguments)
 
 
@@ -112,6 +115,15 @@ def _add(
         found.add(variant, name, seed, numbers=run._asdict(), seconds=seconds)
 
 
+def _wait(found: study.Study, kind: str, name: str, seed: int, sweeps: chains.Sweeps) -> None:
+    of = found.numbers.get(study.key(FRESH, name, seed))
+    if of is not None and found.wants(kind, name, seed):
+        best = max(of["log_joint"], of["truth_log_joint"])
+        case = load(name, seed, found.options.data)
+        numbers, seconds = waiting.run(kind, case, seed, sweeps, best)
+        found.add(kind, name, seed, numbers=numbers, seconds=seconds)
+
+
 Runs = list[dict[str, Any]]
 _COLUMNS = (
     "F1, median (least)",
@@ -137,6 +149,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
         "parts.md": _parts(numbers),
         "noise-prior.md": _noise_prior(numbers),
         "images.md": _images(numbers),
+        "waiting.md": _waiting(numbers),
     }
 
 
@@ -202,6 +215,49 @@ def _noise_prior(numbers: dict[str, Any]) -> list[str]:
                     _range(_above(runs)), f"{noise:.2f}" if name == "ibp-20" else "",
                 ])  # fmt: skip
     return table(("case", "v", *(_COLUMNS[at] for at in (0, 2, 4)), "noise / true noise"), rows)
+
+
+def _waiting(numbers: dict[str, Any]) -> list[str]:
+    """Return a table: sweeps to the answer, with a search and without."""
+    rows = []
+    for name in NAMES:
+        searched, prior = (
+            _of(numbers, kind, name) for kind in (waiting.SEARCHED, waiting.FROM_PRIOR)
+        )
+        if searched:
+            rows.append([name, *_reached(searched), *_reached(prior), _short_of(prior)])
+    return table(
+        (
+            "case", "with a search: answers", "sweeps after it", "without: answers", "sweeps",
+            "short of the best by (median)",
+        ),
+        rows,
+    )  # fmt: skip
+
+
+def timed(timing: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the table of processor seconds as Markdown, by the name of a file."""
+    seconds, rows = timing["seconds"], []
+    for name in (*NAMES, ALL):
+        cells = []
+        for kind in (FRESH, waiting.SEARCHED, waiting.FROM_PRIOR):
+            of = [seconds[key] for key in seconds if key.startswith(study.key(kind, name, ""))]
+            cells.append(f"{np.median(of):.1f} ({max(of):.1f})" if of else "")
+        if any(cells):
+            rows.append([name, *cells])
+    heads = ("case", "the search", "search and sweeps to the answer", "as many sweeps, no search")
+    return {"seconds.md": table(heads, rows)}
+
+
+def _reached(runs: Runs) -> list[str]:
+    """Return how many runs had the answer, and the median of their sweeps."""
+    sweeps = [run["sweeps"] for run in runs if run["sweeps"] is not None]
+    middle = f"{np.median(sweeps):.0f}" if sweeps else ""
+    return [f"{len(sweeps)} of {len(runs)}", middle]
+
+
+def _short_of(runs: Runs) -> str:
+    return f"{np.median([run['short of the best by'] for run in runs]):.0f}" if runs else ""
 
 
 def _images(numbers: dict[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 What is said of a row that has k features:
 
 - exact: k.
+- a tenth missing: k, but of a tenth of the rows nothing is known, and their law is learned.
 - plus or minus 1, plus or minus 2: uniform on the whole numbers >= 0 that are so near.
 - window off by one: k, k + 1 or k + 2, uniform: vague and on one side, but possible.
 - one too many: k + 1, said as if it were certain.
@@ -19,14 +20,17 @@ from pathlib import Path
 import numpy as np
 
 from experiments.data import load_mix
+from experiments.recovery import cases as recovery
 from ribp.checks import FloatArray, IntArray
-from ribp.counts import CountLaw, RowCounts, exactly, learned, uniform, window
+from ribp.counts import CountLaw, RowCounts, exactly, fill, learned, uniform, window
 from ribp.datasets import load_chords, scaled, toy_missing_one
 from ribp.likelihoods.data import Rows
 
-NAMES = ("chords", "toy", "mix")
+NAMES = ("chords", "toy", "bars", "signed", "mix")
+MISSING = "a tenth missing"
 KNOWLEDGE = (
     "exact",
+    MISSING,
     "plus or minus 1",
     "plus or minus 2",
     "window off by one",
@@ -45,6 +49,7 @@ class Case:
     rows: Rows
     max_features: int
     background: bool
+    """Whether rows have more in them than their features."""
 
     @property
     def k(self) -> IntArray:
@@ -53,7 +58,7 @@ class Case:
 
 
 def load(name: str, seed: int, folder: Path) -> Case:
-    """Return a set: twice as many features as needed, a third more for the toy set."""
+    """Return a set: twice as many features as needed; of simulated ones a third or half more."""
     if name == "chords":
         chords = load_chords()
         return Case(scaled(chords.spectra), chords.notes, 24, background=False)
@@ -61,6 +66,9 @@ def load(name: str, seed: int, folder: Path) -> Case:
         mix = load_mix(folder / "reuters_mix.npz")
         logs = np.log1p(mix.data)
         return Case(logs / logs.std(), mix.rows, 26, background=True)
+    if name in ("bars", "signed"):
+        made = recovery.load(name, seed)
+        return Case(made.data, made.rows, made.rows.shape[1] * 3 // 2, made.background)
     toy = toy_missing_one(seed)
     return Case(toy.data, toy.rows, 20, background=False)
 
@@ -68,6 +76,9 @@ def load(name: str, seed: int, folder: Path) -> Case:
 def knowledge(what: str, k: IntArray, seed: int, most: int) -> RowCounts:
     """Return the count laws that say so much of counts k, with room for `most` features."""
     base = [1.0 / (count + 1) for count in range(most + 1)]
+    if what == MISSING:
+        known = np.random.default_rng([seed, 6]).random(k.size) >= 0.1
+        return fill(np.where(known, k, np.nan), learned(base))
     if what == "learned":
         return RowCounts((learned(base),), np.zeros(k.size, np.int64))
     if what == "wrong by one":

@@ -16,7 +16,9 @@ from experiments.real_features import run as real_features
 from experiments.tables import cases, methods, text
 from experiments.tables import run as tables
 from experiments.vague_counts import cases as vague_cases
+from experiments.vague_counts import rivals as vague_rivals
 from experiments.vague_counts import run as vague_counts
+from ribp.counts.finite import Learned
 from ribp.likelihoods import GaussianParameters, PoissonParameters
 from ribp.model import State
 from ribp.recording import pack_rows
@@ -56,7 +58,7 @@ def densities(state):
 
 def options(tmp_path, **changed):
     return SimpleNamespace(
-        **{"out": tmp_path, "quick": False, "minutes": 1e9, "join": []} | changed
+        **{"out": tmp_path, "quick": False, "minutes": 1e9, "join": [], "verify": 0} | changed
     )
 
 
@@ -76,6 +78,26 @@ def test_a_study_goes_on_where_it_was(tmp_path, capsys):
     assert not late.wants("a", "b", 0)
     assert json.loads((tmp_path / "results.json").read_text())["seeds"] == [0, 1]
     assert "a | b | 0: f1 0.500, 1.5 s" in capsys.readouterr().out
+
+
+def test_stored_runs_are_verified(tmp_path, monkeypatch, capsys):
+    made = study.Study(options(tmp_path), {})
+    for seed in range(4):
+        made.add("x", seed, numbers={"f1": 1 / 3, "seed": seed}, seconds=1.0)
+    monkeypatch.setattr(study.shared, "versions", lambda: {"ribp": "another"})
+    before = json.loads((tmp_path / "results.json").read_text())
+    again = study.Study(options(tmp_path, verify=3), {})
+    wanted = [seed for seed in range(4) if again.wants("x", seed)]
+    assert len(wanted) == 3
+    for seed in wanted:
+        value = 0.5 if seed == wanted[1] else 1 / 3 + 1e-9
+        again.add("x", seed, numbers={"f1": value, "seed": seed}, seconds=9.0)
+    after = json.loads((tmp_path / "results.json").read_text())
+    assert {name: after[name] for name in before} == before
+    assert after["verified"]["versions"] == {"ribp": "another"}
+    assert after["verified"]["other"] == [f"x | {wanted[1]}"]
+    assert len(after["verified"]["same"]) == 2
+    assert capsys.readouterr().out.count("OTHER") == 1
 
 
 def test_parts_of_a_study_are_put_together(tmp_path):
@@ -346,20 +368,42 @@ def test_what_is_said_of_counts():
     assert all(one in ([2], [4]) for one in possible("wrong by one")[1:])
     assert len(vague_cases.knowledge("learned", np.array([1, 3]), 0, 6).laws) == 1
     assert len(vague_cases.knowledge("learned by group", np.array([1, 3]), 0, 6).laws) == 2
+    k = np.repeat([1, 3], 500)
+    laws = vague_cases.knowledge(vague_cases.MISSING, k, 0, 6)
+    unknown = laws.law_of_row == [isinstance(law, Learned) for law in laws.laws].index(True)
+    assert 70 <= unknown.sum() <= 130
+    known = laws.log_probs(6)[laws.law_of_row[~unknown], k[~unknown]]
+    np.testing.assert_array_equal(known, 0.0)
+
+
+def test_rivals_have_as_much_time_and_what_they_are_told():
+    case = vague_cases.load("chords", 0, NO_FILES)
+    case = vague_cases.Case(case.data[:60], case.rows[:60], 20, background=False)
+    features = {}
+    for name, method in vague_rivals.RIVALS.items():
+        found = method(case, 0, 0.2)
+        assert found.seconds >= 0.2
+        assert 0.0 < found.numbers["f1"] <= 1.0
+        features[name] = found.numbers["features"]
+    assert features["K-SVD told"] == features["NMF told"] == 12
+    assert features["K-SVD given more"] == features["NMF given more"] == 20
+    negative = vague_cases.Case(case.data - 1.0, case.rows, 20, background=True)
+    assert vague_rivals.RIVALS["NMF told"](negative, 0, 0.0) is None
+    assert vague_rivals.RIVALS["K-SVD told"](negative, 0, 0.0).numbers["f1"] > 0.3
+    gaps = vague_cases.Case(np.where(case.data > 1.0, np.nan, case.data), case.rows, 20, False)
+    assert vague_rivals.RIVALS["K-SVD told"](gaps, 0, 0.0) is None
 
 
 def test_a_run_with_vague_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(vague_counts, "NAMES", ("chords",))
-    monkeypatch.setattr(vague_counts, "QUICK", vague_counts.Scale((1,), 2, 40))
+    monkeypatch.setattr(vague_counts, "QUICK", vague_counts.Scale(1, 1, 2, 40))
     vague_counts.main(["--quick", "--out", str(tmp_path), "--data", str(NO_FILES)])
     found = json.loads((tmp_path / "results.json").read_text())["numbers"]
     assert found["chords | exact | 0"]["right counts"] == 1.0
     assert found["chords | one too many | 0"]["right counts"] == 0.0
     assert {path.name for path in tmp_path.iterdir()} == {
-        "results.json", "table.md", "knowledge.png",
+        "results.json", "table.md", "paired.md", "knowledge.png",
     }  # fmt: skip
-    everything = vague_counts._order(vague_counts.Scale((5,)))
-    assert len(list(everything)) == 5 * len(vague_cases.KNOWLEDGE)
 
 
 # Pages

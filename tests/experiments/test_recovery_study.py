@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from experiments.recovery import chains, images, run
+from experiments.recovery import chains, images, run, waiting
 from experiments.recovery.cases import NAMES, load
 from experiments.recovery.parts import WITHOUT, without
 from ribp.testing.recovery import f1, n_recovered
@@ -51,6 +51,21 @@ def test_a_short_run():
     assert seconds > 0.0
 
 
+def test_how_long_it_is_to_the_answer():
+    case = load("chords-exact", 0)
+    found, _ = chains.run(case, 0, SHORT)
+    best = max(found.log_joint, found.truth_log_joint)
+    numbers, seconds = waiting.run(waiting.SEARCHED, case, 0, SHORT, best)
+    assert 1 <= numbers["sweeps"] <= numbers["of"] == 8
+    assert numbers["short of the best by"] <= waiting.WITHIN
+    assert seconds > 0.0
+    numbers, _ = waiting.run(waiting.FROM_PRIOR, case, 0, SHORT, best)
+    assert numbers["sweeps"] is None
+    assert numbers["short of the best by"] > 1000.0
+    numbers, _ = waiting.run(waiting.SEARCHED, case, 0, SHORT, best + 100.0)
+    assert numbers["sweeps"] is None  # nobody knows that
+
+
 @pytest.mark.parametrize("part", WITHOUT)
 def test_parts_are_left_out_and_put_back(part):
     module, name, other = WITHOUT[part]
@@ -76,10 +91,13 @@ def test_a_quick_study_without_files_skips_their_cases(tmp_path, monkeypatch, ca
     stored = json.loads((tmp_path / "results.json").read_text())
     assert set(stored["numbers"]) == {
         "fresh | chords-exact | 30",
+        "to the answer | chords-exact | 30",
+        "to the answer, no search | chords-exact | 30",
         "no repairs | chords-exact | 30",
         "v = 16 | chords-power | 30",
     }
     assert "| chords-exact | no repairs |" in (tmp_path / "parts.md").read_text()
+    assert "| chords-exact | 1 of 1 |" in (tmp_path / "waiting.md").read_text()
 
 
 @pytest.mark.filterwarnings("ignore::ribp.errors.FitWarning")

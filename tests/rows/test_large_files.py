@@ -33,6 +33,22 @@ def result(run):
     return package.load(run / "result.nc").result_
 
 
+@pytest.mark.jit
+def test_a_run_that_is_refused_leaves_what_was_there(files, ribp):
+    """A Parquet file is copied before it is known whether its counts are possible."""
+    run, wrong = files / "run", ["--memory", "2GB", "--counts", "column:nothing", *ROWS]
+    assert ribp("fit", files / "x.parquet", "--out", run, *wrong)[0] == 1
+    assert not run.exists()
+    right = ["--memory", "2GB", "--counts", "column:k", *ROWS]
+    assert ribp("fit", files / "x.parquet", "--out", run, *right)[0] == 0
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    assert ribp("fit", files / "x.parquet", "--out", run, "--overwrite", *wrong)[0] == 1
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+    assert ribp("summary", run)[0] == 0
+    assert ribp("fit", files / "x.parquet", "--out", run, "--overwrite", *right)[0] == 0
+    assert not (run / "replaced").exists()
+
+
 def test_parquet_is_copied_part_by_part(files):
     with (files / "copy.npy").open("wb") as copy:
         told = parquet_files.write_numbers(

@@ -60,8 +60,13 @@ def fit(
     }  # fmt: skip
     run = run_steps.begin(out, source, arguments, overwrite, file)
     progress = options.show_progress(json, run.model.progress)
-    with run_steps.guarded(run.folder), run_steps.opened(run) as rows:
+    with (
+        run_steps.guarded(run.folder),
+        run_steps.withdrawn(run.folder),
+        run_steps.opened(run) as rows,
+    ):
         prepared = run.prepared or run.model.prepare(*rows)
+        run.folder.keep()
         result = fitting.run(
             prepared,
             n_jobs=run.model.n_jobs,

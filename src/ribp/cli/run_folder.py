@@ -7,6 +7,7 @@
     compare.json    how other models did on the hidden entries, after ribp compare RUN
     report.html     a page that shows it all, after ribp report
     log.txt         what was done, with times
+    replaced/       the run that was there before, until it is sure that the new one begins
 
 A folder that is not a run is never written to, and a run only with --overwrite. Heavy modules are
 imported by the methods that need them: a mistake in the name of a run is told at once.
@@ -143,7 +144,7 @@ class RunFolder:
         """Begin a run in a new or empty folder, or, with `overwrite`, in place of another run."""
         try:
             if self.check_free(overwrite):
-                self._clear()
+                self._set_aside()
             self.path.mkdir(parents=True, exist_ok=True)
             stamped = {"created": _now(), **config}
             write_described(self.path / "config.json", _KIND, SCHEMA, stamped)
@@ -152,10 +153,36 @@ class RunFolder:
                 self.path, f"cannot be written ({error.strerror})", "Choose another folder."
             ) from None
 
-    def _clear(self) -> None:
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
-        for name in ("result.nc", "holdout.npz", "compare.json", "report.html", "log.txt"):
-            (self.path / name).unlink(missing_ok=True)
+    def _set_aside(self) -> None:
+        """Move the run that is here to a folder of its own."""
+        if self._replaced.exists():  # two runs that never began: the first one is worth keeping
+            self.withdraw()
+        present = list(self.path.iterdir())
+        self._replaced.mkdir()
+        for one in present:
+            one.rename(self._replaced / one.name)
+
+    def keep(self) -> None:
+        """Forget the run that was here before: this one begins."""
+        shutil.rmtree(self._replaced, ignore_errors=True)
+
+    def withdraw(self) -> None:
+        """Take back a run that did not begin; what was here before is here again."""
+        for one in self.path.iterdir():
+            if one.is_dir() and one != self._replaced:
+                shutil.rmtree(one)
+            elif one != self._replaced:
+                one.unlink()
+        if not self._replaced.exists():
+            self.path.rmdir()
+            return
+        for one in self._replaced.iterdir():
+            one.rename(self.path / one.name)
+        self._replaced.rmdir()
+
+    @property
+    def _replaced(self) -> Path:
+        return self.path / "replaced"
 
     def config(self) -> dict[str, Any]:
         """Return the settings of the run: `source`, its data, and `estimator`, its arguments."""

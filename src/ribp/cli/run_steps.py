@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from ribp.cli.run_folder import InputTable, RunFolder, as_table, stored_options
 from ribp.cli.show import say, show_summary
 from ribp.counts import RowCounts
-from ribp.errors import FitWarning, InputError
+from ribp.errors import FitWarning, InputError, StorageError
 from ribp.estimators import RestrictedIBP
 from ribp.fitting import Prepared
 from ribp.io.input_options import InputFile, known_features
@@ -149,6 +149,17 @@ def _rows_of(table: InputTable) -> Rows:
         in_memory(table.data), table.counts, table.row_names, table.dim_names, table.kinds,
         table.exposure,
     )  # fmt: skip
+
+
+@contextmanager
+def withdrawn(folder: RunFolder) -> Iterator[None]:
+    """Take a run back that an error ends before anything of it was written down."""
+    try:
+        yield
+    except (InputError, StorageError):
+        if not folder.checkpoints.exists():
+            folder.withdraw()
+        raise
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 Column d has latent columns l, eta_l = b_l + sum_i z_i A_il: one, or R of them if it has unordered
 levels. With sp(v) = log(1 + exp v), every kind is a sum of few functions of eta,
 
-    log p(x | eta) = c eta - sum_t m_t sp(d_t (eta - s_t)) - r exp(eta) - q eta^2/2 + h L(eta) + const,
+    log p(x | eta) = c eta - sum_t m_t sp(d_t (eta - s_t)) - r exp(eta) - q eta^2/2 + h L(eta)
+                     + const,
 
 d = 1 or -1, L(eta) = log(1 - exp(-eta)), and unordered levels are eta_x - log sum_r exp eta_r.
 Which c, m, d, s, r, q and h an entry has follows from its value, the form of its column and the
@@ -23,8 +24,8 @@ step a in one eta, with p = g(d (eta - s)), g the logistic function, needs no lo
 
     sp(d (eta + a - s)) - sp(d (eta - s)) = log(1 - p + p exp(d a)),
 
-where 1 - p + p exp(d a) lies between 1 and exp(d a) whatever eta is. So factors of several terms can be
-multiplied before one logarithm is taken (`sweep_kinds`).
+where 1 - p + p exp(d a) lies between 1 and exp(d a) whatever eta is. So factors of several terms
+can be multiplied before one logarithm is taken (`sweep_kinds`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class Terms(NamedTuple):
 
     whole: NDArray[np.int64]
     """AT, the latent column of each (the first of unordered levels); WIDTH, the number of unordered
-    levels; LINE, latent columns with a coefficient c; SIDE of ORDERED ones, AT, or ~AT where d is -1."""
+    levels; LINE, latent columns with a coefficient c; SIDE of ORDERED ones, AT, or ~AT where d is
+    -1."""
     real: NDArray[np.float64]
     """OFFSET, s of each; SCALE, exp -s; TIMES, m of those that are WEIGHTED; P and Q, see
     `fill_shares`; COEFFICIENT, c of each LINE."""

@@ -33,7 +33,7 @@ from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.measures.incomplete_beta import inverse_log_incomplete_beta, log_incomplete_beta
 from ribp.measures.levy import CompletelyRandomMeasure, convex_tail_bound
-from ribp.measures.measure import Odds, no_weak_limit
+from ribp.measures.measure import Odds, checked_discount, no_weak_limit
 from ribp.measures.newton import invert_log_integral
 from ribp.measures.special import log_beta, logit_from_log, softplus
 from ribp.measures.variates import beta_log_odds_variates
@@ -69,17 +69,10 @@ class BetaProcess(CompletelyRandomMeasure):
 
     def __post_init__(self) -> None:
         mass = checks.positive("mass", self.mass)
-        discount = checks.number("discount", self.discount)
-        if not 0.0 <= discount < 1.0:
-            raise InputError("discount", "must be at least 0 and below 1", discount, "Try 0.5.")
-        concentration = checks.number("concentration", self.concentration)
-        if not -discount < concentration < math.inf:
-            raise InputError(
-                "concentration",
-                f"must be finite and above -discount = {-discount or 0.0:g}",
-                concentration,
-                "Pass concentration=1.0 for the one-parameter process.",
-            )
+        discount, concentration = checked_discount(
+            self.discount, "concentration", self.concentration,
+            "Pass concentration=1.0 for the one-parameter process.",
+        )  # fmt: skip
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "concentration", concentration)
         object.__setattr__(self, "discount", discount)

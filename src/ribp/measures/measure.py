@@ -19,12 +19,14 @@ that function goes in the argument `odds`, and the bound on T follows it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
+from ribp import checks
 from ribp.checks import FloatArray
 from ribp.errors import InputError
 
@@ -85,6 +87,18 @@ class Measure(ABC):
     @abstractmethod
     def atom_stream(self, rng: np.random.Generator) -> AtomStream:
         """Start a draw of the measure whose atoms are handed out on request."""
+
+
+def checked_discount(discount: float, name: str, value: float, remedy: str) -> tuple[float, float]:
+    """Return a discount in [0, 1), and a parameter that must be above minus the discount."""
+    discount = checks.number("discount", discount)
+    if not 0.0 <= discount < 1.0:
+        raise InputError("discount", "must be at least 0 and below 1", discount, "Try 0.5.")
+    value = checks.number(name, value)
+    if not -discount < value < math.inf:
+        rule = f"must be finite and above -discount = {-discount or 0.0:g}"
+        raise InputError(name, rule, value, remedy)
+    return discount, value
 
 
 def no_weak_limit(discount: float) -> InputError:

@@ -14,7 +14,6 @@ at most w of the stick.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +21,7 @@ from scipy import special
 
 from ribp import checks
 from ribp.checks import FloatArray
-from ribp.errors import InputError
-from ribp.measures.measure import AtomStream, Measure, Odds, no_weak_limit
+from ribp.measures.measure import AtomStream, Measure, Odds, checked_discount, no_weak_limit
 from ribp.measures.special import softplus
 from ribp.measures.variates import beta_log_odds_variates, log_gamma_variates
 
@@ -44,17 +42,7 @@ class PitmanYorWeights(Measure):
     discount: float
 
     def __post_init__(self) -> None:
-        discount = checks.number("discount", self.discount)
-        if not 0.0 <= discount < 1.0:
-            raise InputError("discount", "must be at least 0 and below 1", discount, "Try 0.5.")
-        mass = checks.number("mass", self.mass)
-        if not -discount < mass < math.inf:
-            raise InputError(
-                "mass",
-                f"must be finite and above -discount = {-discount or 0.0:g}",
-                mass,
-                "Pass mass=1.0.",
-            )
+        discount, mass = checked_discount(self.discount, "mass", self.mass, "Pass mass=1.0.")
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "discount", discount)
 

@@ -1,0 +1,1 @@
+"""One table of all studies: a row a data set, a column a method."""
