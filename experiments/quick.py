@@ -1,7 +1,7 @@
 """Quick runs look that a study works, not what it finds: their searches are cut short.
 
-A search is most of the work of a short fit. It makes the same steps, but only few of them: one
-start for all chains, hardly repaired.
+A search is most of the work of a short fit. It makes the same steps, but only few of them: as many
+starts as there are chains, hardly repaired. Tests that are not about searches use the same.
 """
 
 from __future__ import annotations
@@ -11,18 +11,30 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-from ribp.search import falling_noise, growth, pool, repairs, starts, strength_starts
+from ribp.search import (
+    annealed_counts,
+    falling_noise,
+    given_rows,
+    growth,
+    pool,
+    repairs,
+    starts,
+    strength_starts,
+)
 
 SHORT: tuple[tuple[Any, str, Any], ...] = (
     (pool, "_LEAST", 1),
     (pool, "_MORE", 0.0),
-    (pool, "_FEW", -1.0),
-    (repairs, "MOST_TRIALS", 5),
-    (starts, "_STEPS", 20),
-    (starts, "_GROWING_SWEEPS", 20),
-    (growth, "_STEPS", 20),
-    (falling_noise, "_SWEEPS", 20),
-    (strength_starts, "_SWEEPS", 5),
+    (given_rows, "_SETTLING", 2),
+    (annealed_counts, "_HOT", (0.8,)),
+    (falling_noise, "_SWEEPS", 10),
+    (strength_starts, "_SWEEPS", 3),
+    (repairs, "MOST_TRIALS", 2),
+    (starts, "_STEPS", 5),
+    (starts, "_COLD_SWEEPS", 2),
+    (starts, "_LEARNING_SWEEPS", 2),
+    (starts, "_GROWING_SWEEPS", 5),
+    (growth, "_STEPS", 10),
 )
 """A module, a name in it, and what takes its place."""
 
