@@ -10,9 +10,8 @@ and it is stopped and not scored above 200.
 
 NMF and dictionary learning are those of scikit-learn, as is factor analysis; the others are in
 `experiments.rivals`. "Then pursuit": a row has the k_n directions of the NMF that orthogonal
-matching pursuit takes, codes not negative. K-SVD learns its directions by such pursuits. It gets
-data without a background as they are, and codes that are not negative; where there is a background
-columns are less their mean, and codes have a sign: a row has a feature if its code is not zero.
+matching pursuit takes, codes not negative. K-SVD learns its directions by such pursuits, from the
+data as they are: with columns less their mean, or codes that may be negative, it found less.
 MOFA+ (Gaussian, of the data as they are, since it centres columns itself) needs an interpreter that
 has it. Logistic PCA has intercepts, gets zeros and ones only, and its penalty is the one of two
 that predicts a tenth of the entries best. Factors of both are rotated (varimax), as those of factor
@@ -207,10 +206,9 @@ def _then_pursuit(name: str, model: NMF, found: Answer, case: Case) -> Answer:
 def learned(name: str, times: int, case: Case, seed: int, n_sweeps: int) -> Answer:
     """K-SVD, which uses the counts all the way."""
     began, number = time.process_time(), times * case.rows.shape[1]
-    x = case.data - case.data.mean(axis=0) if case.background else case.data
     with one_blas_thread():
-        codes, _ = ksvd(x, number, case.k, seed, positive=not case.background)
-    return Answer({name: largest(np.abs(codes), case.k)}, time.process_time() - began)
+        codes, _ = ksvd(case.data, number, case.k, seed)
+    return Answer({name: largest(codes, case.k)}, time.process_time() - began)
 
 
 def logistic(case: Case, seed: int, n_sweeps: int) -> Answer:
