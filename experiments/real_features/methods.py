@@ -177,7 +177,7 @@ def nmf(case: Case, seed: int, n_sweeps: int) -> Answer:
 
 
 def _nmf(case: Case, seed: int, times: int) -> NMF:
-    n_features = times * case.rows.shape[1]
+    n_features = min(times * case.rows.shape[1], *case.data.shape)  # as its start needs
     return NMF(n_features, init="nndsvdar", random_state=seed, max_iter=500)
 
 

@@ -288,7 +288,6 @@ def test_other_models_have_noise_by_column(tmp_path, monkeypatch):
     of_normal = norm.logpdf(case.values[case.hidden(0)]).mean()
     found = [found[f"chord, by row | by column | {one} | 0"] for one in ("NMF", "MOFA+")]
     assert found[1]["held_out"] == pytest.approx(of_normal, rel=1e-5)
-    assert found[0]["held_out"] > of_normal
     assert found[0]["training"] > found[0]["held_out"]
     shown = (tmp_path / "tables.md").read_text()
     assert shown.count("| NMF |") == shown.count("| MOFA+ |") == 2  # training and held out
