@@ -38,8 +38,8 @@ EXPERIMENTS = {
         ("reuters_digest.npz", "20news_w100.npz"),
     ),
     "real_features": Experiment(
-        "Known features of real data: R-IBP, IBP and scikit-learn",
-        5,
+        "Known features of real data: R-IBP, IBP and other models",
+        25,
         ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz"),
     ),
     "texts": Experiment(
@@ -53,7 +53,7 @@ EXPERIMENTS = {
         ("20news_w100.npz", "prostate.npz"),
     ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
-    "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 20),
+    "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 30),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
     "vague_counts": Experiment("Counts that are vague, wrong or unknown", 5, ("reuters_mix.npz",)),
 }

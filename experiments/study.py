@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -124,10 +125,15 @@ class Study:
 
     def values(self, *parts: str | int, of: str) -> np.ndarray[Any, Any]:
         """Return a number, or "seconds", of all seeds of a run."""
-        begins = key(*parts) + _BETWEEN
-        found = [one for one in self.numbers if one.startswith(begins)]
-        rows = [self.seconds[n] if of == "seconds" else self.numbers[n].get(of) for n in found]
-        return np.array([np.nan if value is None else value for value in rows], dtype=float)
+        return np.array(list(self.by_seed(*parts, of=of).values()), dtype=float)
+
+    def by_seed(self, *parts: str | int, of: str) -> dict[int, float]:
+        """Return a number, or "seconds", of each seed of a run; NaN where there is none."""
+        begins, found = key(*parts) + _BETWEEN, {}
+        for name in [one for one in self.numbers if one.startswith(begins)]:
+            value = self.seconds[name] if of == "seconds" else self.numbers[name].get(of)
+            found[int(name.removeprefix(begins))] = np.nan if value is None else float(value)
+        return found
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -139,6 +145,24 @@ def _read(folder: Path) -> dict[str, Any]:
 def key(*parts: str | int) -> str:
     """Return the name of a run."""
     return _BETWEEN.join(map(str, parts))
+
+
+def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float, float, str]:
+    """Return the mean of our number less theirs, its standard error, and a verdict.
+
+    Both have a number for each seed; seeds that both have are compared. We are "ahead" or "behind"
+    if the mean is more than two standard errors from zero, else "level". The error and the verdict
+    of fewer than two seeds are unknown: NaN, and "".
+    """
+    gains = np.array([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
+    gains = gains[np.isfinite(gains)]
+    mean = float(gains.mean()) if gains.size else math.nan
+    if gains.size < 2:
+        return mean, math.nan, ""
+    error = float(gains.std(ddof=1)) / math.sqrt(gains.size)
+    if abs(mean) <= 2.0 * error:
+        return mean, error, "level"
+    return mean, error, "ahead" if mean > 0.0 else "behind"
 
 
 def median(values: np.ndarray[Any, Any], digits: int = 3, form: str = "f") -> str:

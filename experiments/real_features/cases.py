@@ -46,6 +46,11 @@ class Case:
         return np.asarray(self.rows.sum(axis=1, dtype=np.int64))
 
     @property
+    def binary(self) -> bool:
+        """Return whether entries are zeros and ones, which `word_counts` has."""
+        return self.word_counts is not None and bool(self.word_counts.max() <= 1)
+
+    @property
     def positive(self) -> FloatArray:
         """Return data without negative entries."""
         if self.data.min() >= 0:

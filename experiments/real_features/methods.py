@@ -1,4 +1,4 @@
-"""Who looks for features: R-IBP with counts known, IBP, scikit-learn, and chance.
+"""Who looks for features: R-IBP with counts known, IBP, other models, and chance.
 
 Everybody but the IBP, which has no limit, has as many features as there are true ones; "twice the
 features" has twice as many. A row gets the k_n features that are most active in it: for the R-IBP
@@ -7,6 +7,15 @@ loadings add up to more than zero. The IBP gets its features as it gives them, o
 of the draws, and in a second line the k_n most active ones: counts that are used only afterwards.
 It begins at the best of three short chains; where there is a background, with no features at all,
 and it is stopped and not scored above 200.
+
+NMF and dictionary learning are those of scikit-learn, as is factor analysis; the others are in
+`experiments.rivals`. "Then pursuit": a row has the k_n directions of the NMF that orthogonal
+matching pursuit takes, codes not negative. K-SVD learns its directions by such pursuits, from the
+data as they are: with columns less their mean, or codes that may be negative, it found less.
+MOFA+ (Gaussian, of the data as they are, since it centres columns itself) needs an interpreter that
+has it. Logistic PCA has intercepts, gets zeros and ones only, and its penalty is the one of two
+that predicts a tenth of the entries best. Factors of both are rotated (varimax), as those of factor
+analysis are.
 """
 
 from __future__ import annotations
@@ -14,6 +23,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +34,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.chains import MOST_FEATURES, Found, chain, largest, no_features
 from experiments.real_features.cases import Case
+from experiments.rivals import masked, mofa
+from experiments.rivals.pursuit import ksvd, pursuit
+from experiments.rivals.turned import turned
 from ribp.baselines import ibp_gibbs
 from ribp.baselines.ibp_gibbs import BuffetModel
 from ribp.checks import FloatArray
@@ -159,8 +173,68 @@ def _aligned_mean(draws: list[Rows]) -> FloatArray:
 
 def nmf(case: Case, seed: int, n_sweeps: int) -> Answer:
     """Non-negative matrix factorisation; features of unit length."""
-    model = NMF(case.rows.shape[1], init="nndsvdar", random_state=seed, max_iter=500)
-    return sklearn_rows("NMF", model, case.positive, case)
+    return sklearn_rows("NMF", _nmf(case, seed, 1), case.positive, case)
+
+
+def _nmf(case: Case, seed: int, times: int) -> NMF:
+    n_features = min(times * case.rows.shape[1], *case.data.shape)  # as its start needs
+    return NMF(n_features, init="nndsvdar", random_state=seed, max_iter=500)
+
+
+def pursued(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Take rows of the directions of NMF by pursuit."""
+    model = _nmf(case, seed, 1)
+    return _then_pursuit("NMF", model, sklearn_rows("NMF", model, case.positive, case), case)
+
+
+def nmf_twice(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Give NMF twice as many features as there are, with and without pursuit."""
+    name, model = "NMF, twice the features", _nmf(case, seed, 2)
+    found = sklearn_rows(name, model, case.positive, case)
+    after = _then_pursuit(name, model, found, case)
+    return Answer(found.rows | after.rows, after.seconds)
+
+
+def _then_pursuit(name: str, model: NMF, found: Answer, case: Case) -> Answer:
+    began, sizes = time.process_time(), np.linalg.norm(model.components_, axis=1)
+    directions = model.components_[sizes > 0.0] / sizes[sizes > 0.0, None]
+    codes = pursuit(case.positive, directions, case.k)
+    seconds = found.seconds + time.process_time() - began
+    return Answer({f"{name}, then pursuit": largest(codes, case.k)}, seconds)
+
+
+def learned(name: str, times: int, case: Case, seed: int, n_sweeps: int) -> Answer:
+    """K-SVD, which uses the counts all the way."""
+    began, number = time.process_time(), times * case.rows.shape[1]
+    with one_blas_thread():
+        codes, _ = ksvd(case.data, number, case.k, seed)
+    return Answer({name: largest(codes, case.k)}, time.process_time() - began)
+
+
+def logistic(case: Case, seed: int, n_sweeps: int) -> Answer:
+    """Logistic PCA of zeros and ones, rotated."""
+    if case.word_counts is None or not case.binary:
+        return Answer({}, 0.0)
+    began, words, shown = time.process_time(), case.word_counts, np.ones(case.data.shape, bool)
+    settings = [(case.rows.shape[1], penalty) for penalty in masked.PENALTIES]
+    with one_blas_thread():
+        best = masked.best_setting(masked.logistic_pca, settings, words, ~shown, seed)
+        scores, weights = masked.logistic_factors(words, shown, best)
+    rows = _of_factors(scores[:, 1:], weights[:, 1:], case)
+    return Answer({"logistic PCA": rows}, time.process_time() - began)
+
+
+def other_factors(python: Path, case: Case, seed: int, n_sweeps: int) -> Answer:
+    """MOFA+, rotated; seconds are those of the clock."""
+    began = time.perf_counter()
+    found = mofa.factors(python, case.data, "gaussian", case.rows.shape[1], seed)
+    rows = _of_factors(found.scores, found.weights, case)
+    return Answer({"MOFA+": rows}, time.perf_counter() - began)
+
+
+def _of_factors(scores: FloatArray, weights: FloatArray, case: Case) -> Rows:
+    scores, weights = turned(scores, weights)
+    return largest(scores * np.linalg.norm(weights, axis=0), case.k)
 
 
 def dictionary(case: Case, seed: int, n_sweeps: int) -> Answer:
@@ -202,6 +276,11 @@ def chance(case: Case, seed: int, n_sweeps: int) -> Answer:
 METHODS: dict[str, Method] = {
     "chance": chance,
     "nmf": nmf,
+    "nmf pursued": pursued,
+    "nmf twice": nmf_twice,
+    "ksvd": partial(learned, "K-SVD", 1),
+    "ksvd twice": partial(learned, "K-SVD, twice the features", 2),
+    "logistic": logistic,
     "dictionary": dictionary,
     "factors": factors,
     "restricted": restricted,
@@ -210,3 +289,9 @@ METHODS: dict[str, Method] = {
     "buffet": buffet,
     "twice": twice,
 }
+MOFA = "mofa"
+
+
+def methods(others: Path | None) -> dict[str, Method]:
+    """Return all, and MOFA+ if there is an interpreter that has it."""
+    return METHODS if others is None else METHODS | {MOFA: partial(other_factors, others)}

@@ -4,9 +4,9 @@
   for short chains. A row has the k_n notes that most draws give it;
 - **NMF told**, **NMF given more**: the best of five fits, from other starts, with 12 and with 24
   directions. A row has the k_n that add most to it;
-- **then pursuit**: rows of the same directions by orthogonal matching pursuit, codes not negative.
-  Again and again a row takes the direction that its residual is most along, k_n times, and all its
-  codes are fitted anew.
+- **then pursuit**: rows of the same directions by orthogonal matching pursuit, codes not negative;
+- **K-SVD told**, **K-SVD given more**: 12 and 24 directions that are learned by such pursuits
+  (`experiments.rivals.pursuit`), the best of five starts. The counts are used all the way.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 from sklearn.decomposition import NMF
 
 from experiments.chains import largest
+from experiments.rivals.pursuit import ksvd, pursuit
 from experiments.strengths.data import Made
 from ribp import RestrictedIBP
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import FloatArray
 from ribp.likelihoods.data import Rows
 from ribp.testing.recovery import f1, n_recovered
 
@@ -89,30 +89,10 @@ def best_nmf(values: FloatArray, number: int, seed: int) -> tuple[FloatArray, Fl
     return codes, directions
 
 
-def pursuit(values: FloatArray, directions: FloatArray, counts: IntArray) -> FloatArray:
-    """Return codes of rows, k_n of each: the direction most along the residual, one after another.
-
-    Parameters
-    ----------
-    values
-        Shape (rows, dims).
-    directions
-        Of length one, shape (directions, dims).
-    counts
-        k_n.
-    """
-    codes = np.zeros((len(values), len(directions)))
-    for n, (row, number) in enumerate(zip(values, counts, strict=True)):
-        chosen: list[int] = []
-        residual, fit = row, np.zeros(0)
-        for _ in range(min(int(number), len(directions))):
-            along = directions @ residual
-            along[chosen] = -np.inf
-            chosen.append(int(along.argmax()))
-            fit, _ = nnls(directions[chosen].T, row)
-            residual = row - fit @ directions[chosen]
-        codes[n, chosen] = np.maximum(fit, np.finfo(float).tiny)  # chosen, if only just
-    return codes
+def dictionary(number: int, made: Made, seed: int, length: Length) -> dict[str, float]:
+    """Return what so many directions of a K-SVD find."""
+    codes, directions = ksvd(made.values, number, made.counts, seed)
+    return _scores(largest(codes, made.counts), directions, made)
 
 
 def _scores(rows: Rows, features: FloatArray, made: Made) -> dict[str, float]:
@@ -131,4 +111,6 @@ METHODS: dict[str, Method] = {
     "NMF told 12, then pursuit": partial(nmf, 12, True),
     "NMF given 24": partial(nmf, 24, False),
     "NMF given 24, then pursuit": partial(nmf, 24, True),
+    "K-SVD told 12": partial(dictionary, 12),
+    "K-SVD given 24": partial(dictionary, 24),
 }

@@ -98,6 +98,7 @@ def _write(folder: Any, study: Study, scale: Scale) -> None:
         rows = [
             [name, *(_cell(study, which, one, name) for one in scale.spreads)] for name in METHODS
         ]
+        rows = [row for row in rows if any(row[1:])]
         lines += table([which, *(f"sd {one:g}" for one in scale.spreads)], rows)
     write_text(folder / "loud.md", lines)
     of = (

@@ -1,6 +1,7 @@
 """Run it: `python -m experiments.tables.run --data FOLDER`; `--quick` for a look.
 
-Six methods on four sets, noise learned and fixed, 300 iterations each. Every run is written to
+Six methods on four sets, noise learned and fixed, 300 iterations each; beside noise by column also
+other models (`experiments.tables.rivals`, `--others PYTHON` for MOFA+). Every run is written to
 results.json when it ends, and a study that was stopped goes on where it was: first seed 0 of
 everything, then seed 1. `--minutes` stops it before the next run begins.
 
@@ -14,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from experiments.rivals.others import add_option
 from experiments.study import Study, parse, parser
+from experiments.tables import rivals
 from experiments.tables.cases import HIDDEN, NAMES, POSTINGS, load
 from experiments.tables.methods import (
     FIXED_FEATURES,
@@ -22,6 +25,7 @@ from experiments.tables.methods import (
     METHODS,
     NO_FEATURES,
     NOISES,
+    Scores,
     Starts,
     columns_only,
     run,
@@ -48,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run what has not been run yet and write it to a folder."""
     made = parser("tables")
     made.add_argument("--only", default="", help="only sets whose names begin so")
+    add_option(made)
     given = parse(made, arguments)
     scale = QUICK if given.quick else Scale()
     study = Study(
@@ -62,7 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     for name, noise, seed in _order(scale, given.only):
         wanted = [method for method in METHODS if study.wants(name, noise, method, seed)]
-        if not wanted:
+        theirs = [
+            one for one in rivals.names(noise, given.others) if study.wants(name, noise, one, seed)
+        ]
+        if not wanted and not theirs:
             continue
         case = load(name, given.data)
         if scale.n_rows is not None and scale.n_dims is not None:
@@ -73,11 +81,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             study.add(name, NO_FEATURES, seed, numbers={"held_out": score}, seconds=0.0)
         for method in wanted:
             if study.wants(name, noise, method, seed):
-                found = run(starts, method, scale.n_iterations)._asdict()
-                seconds = found.pop("seconds")
-                study.add(name, noise, method, seed, numbers=found, seconds=seconds)
+                _add(study, (name, noise, method, seed), run(starts, method, scale.n_iterations))
+        for method in theirs:
+            if study.wants(name, noise, method, seed):
+                found = rivals.run(method, starts.task, given.others)
+                _add(study, (name, noise, method, seed), found)
     write_tables(given.out / "tables.md", study)
     draw(given.out / "scores.png", study)
+
+
+def _add(study: Study, parts: tuple[str | int, ...], found: Scores) -> None:
+    numbers = found._asdict()
+    seconds = numbers.pop("seconds")
+    study.add(*parts, numbers=numbers, seconds=seconds)
 
 
 def _order(scale: Scale, only: str) -> Iterator[tuple[str, str, int]]:

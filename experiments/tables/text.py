@@ -18,6 +18,7 @@ import numpy as np
 from experiments.chains import MOST_FEATURES
 from experiments.shared import table, write_text
 from experiments.study import Study, median
+from experiments.tables import rivals
 from experiments.tables.cases import NAMES
 from experiments.tables.methods import FAR, METHODS, NO_FEATURES, NOISES
 
@@ -87,11 +88,20 @@ def _table(study: Study, quantity: str, noise: str) -> list[str]:
     names = [name for name in NAMES if noise != "by column" or name.startswith("chord")]
     if quantity in ("median", "far"):
         names = [name for name in names if _known(study, quantity, noise, name)]
-    rows = [[m, *(_cell(study, name, noise, m, quantity) for name in names)] for m in METHODS]
+    others = [m for m in rivals.NAMES if any(_run(study, name, noise, m) for name in names)]
+    rows = [
+        [m, *(_cell(study, name, noise, m, quantity) for name in names)]
+        for m in (*METHODS, *others)
+    ]
     if quantity == "held_out":
         alone = [median(study.values(name, NO_FEATURES, of=quantity)) for name in names]
         rows.append([NO_FEATURES, *alone])
     return table(("method", *names), rows)
+
+
+def _run(study: Study, name: str, noise: str, method: str) -> bool:
+    """Return whether there are runs."""
+    return bool(study.values(name, noise, method, of="seconds").size)
 
 
 def _known(study: Study, quantity: str, noise: str, name: str) -> bool:

@@ -1,12 +1,11 @@
 """The study of kinds: its tables, other models, and quick runs."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from experiments.kinds import held_out, real_tables, rivals
+from experiments.kinds import held_out, real_tables, recovered
 from experiments.kinds import run as study
 from experiments.kinds.simulated import DESIGNS, ONES, simulated
 from tests.helpers import stand_ins
@@ -30,44 +29,6 @@ def test_the_sparse_table_has_its_share_of_ones():
     assert made.values.mean() == pytest.approx(ONES, abs=0.01)
 
 
-def low_rank(rng):
-    """Return zeros and ones whose logits have rank two, and a tenth of them as hidden."""
-    logits = rng.normal(size=(150, 2)) @ rng.normal(0, 2.5, (2, 25)) - 1.0
-    values = (rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(float)
-    return values, rng.random(values.shape) < 0.1
-
-
-@pytest.mark.parametrize(
-    ("predict", "settings", "gain"),
-    [(rivals.logistic_pca, [(1, 1.0), (2, 1.0)], 0.1), (rivals.nmf, [1, 2], 0.02)],
-)
-def test_rivals_predict_and_do_not_look_at_what_is_hidden(predict, settings, gain):
-    values, hidden = low_rank(np.random.default_rng(0))
-    probs = rivals.chosen(predict, settings, values, hidden, 0)
-    share = np.average(values, axis=0, weights=~hidden)
-    alone = np.broadcast_to(np.clip(share, 0.01, 0.99), values.shape)
-    assert rivals.scored(probs, values, hidden) > rivals.scored(alone, values, hidden) + gain
-    other = np.where(hidden, 1.0 - values, values)
-    np.testing.assert_array_equal(rivals.chosen(predict, settings, other, hidden, 0), probs)
-
-
-def test_mofa_is_asked_by_another_interpreter_and_gets_lines(tmp_path, monkeypatch):
-    """A stand-in that returns shrunk logits without intercepts: lines bring them back."""
-    values, hidden = low_rank(np.random.default_rng(1))
-    code = (
-        "import sys, numpy as np\n"
-        "given = np.load(sys.argv[2])\n"
-        "assert np.isnan(given['values']).any() and given['factors'] == 2\n"
-        "shown = np.nan_to_num(given['values']) - 0.5\n"
-        "np.savez(sys.argv[3], probs=1 / (1 + np.exp(-shown)))\n"
-    )
-    script = tmp_path / "others.py"
-    script.write_text(code)
-    monkeypatch.setattr(rivals, "__file__", str(tmp_path / "rivals.py"))
-    probs = rivals.mofa(sys.executable, 3)(values, ~hidden, 2)
-    assert rivals.scored(probs, values, ~hidden) > -0.05
-
-
 def test_hidden_entries_are_a_tenth_of_what_is_known():
     values = np.where(np.eye(40) > 0, np.nan, 1.0)
     where = held_out.hidden(real_tables.Table(values, ()), 1)
@@ -81,6 +42,13 @@ def test_counts_by_ones_follow_what_is_shown():
     laws = real_tables.by_ones(values, 5)
     possible = np.isfinite(laws.log_probs(5)[laws.law_of_row])
     assert [np.flatnonzero(line).tolist() for line in possible] == [[3, 4, 5], [0, 1, 2], [0, 1]]
+
+
+def test_only_zeros_and_ones_are_tried_as_numbers():
+    some = {name: recovered.AS_NUMBERS in recovered.fits(DESIGNS[name].kinds) for name in DESIGNS}
+    assert {name for name in some if some[name]} == {"binary, balanced", "binary, 12% ones"}
+    mixed = real_tables.Table(np.zeros((1, 6)), DESIGNS["mixed"].kinds)
+    assert held_out.methods(mixed, None) == [held_out.ALONE, held_out.LEARNED]
 
 
 def prostate(rng):
@@ -109,7 +77,9 @@ def test_a_quick_run(tmp_path, monkeypatch, short_searches):
     out = tmp_path / "out"
     study.main(["--quick", "--data", str(tmp_path), "--out", str(out)])
     found = json.loads((out / "results.json").read_text())["numbers"]
-    assert len(found) == 2 * len(DESIGNS) + 5 + 2
+    assert len(found) == 2 * len(DESIGNS) + 2 + 6 + 2
+    assert 0.0 <= found["binary, balanced | as numbers | 100"]["f1"] <= 1.0
+    assert np.log(0.5 / 50) < found["newsgroups | as numbers | 1"]["held out"] < 0.0
     assert found["prostate | counts learned | 1"]["held out"] < 0.0
     assert {path.name for path in out.iterdir()} == {"results.json", "recovered.md", "held-out.md"}
     study.main(["--quick", "--data", str(tmp_path), "--out", str(out), "--part", "real"])

@@ -13,7 +13,8 @@ from experiments import chains, study
 from experiments.real_features import cases as real_cases
 from experiments.real_features import methods as real_methods
 from experiments.real_features import run as real_features
-from experiments.tables import cases, methods, text
+from experiments.rivals import masked, mofa
+from experiments.tables import cases, methods, rivals, text
 from experiments.tables import run as tables
 from experiments.vague_counts import cases as vague_cases
 from experiments.vague_counts import rivals as vague_rivals
@@ -126,6 +127,29 @@ def test_medians():
     assert study.median(np.array([])) == study.median(np.array([np.nan])) == ""
     assert study.median(np.array([2.0])) == "2.000"
     assert study.median(np.array([1.0, 2, 3, 4, 5, np.nan]), 0) == "3 (2, 4)"
+
+
+def test_paired_differences():
+    ours = {0: 0.5, 1: 0.7, 2: 0.9, 3: math.nan, 7: 0.1}
+    theirs = {2: 0.5, 1: 0.4, 0: 0.3, 3: 0.1, 4: 0.9}  # in another order, of other seeds
+    mean, error, verdict = study.paired(ours, theirs)
+    assert mean == pytest.approx(0.3)
+    assert error == pytest.approx(0.1 / math.sqrt(3))
+    assert verdict == "ahead"
+    assert study.paired(theirs, ours)[2] == "behind"
+    assert study.paired({0: 0.5, 1: 0.7}, {0: 0.4, 1: 0.7})[2] == "level"  # one standard error
+    assert study.paired({0: 1.0, 1: 1.0}, {0: 1.0, 1: 1.0}) == (0.0, 0.0, "level")
+    assert study.paired({0: 1.0, 1: 1.0}, {0: 0.5, 1: 0.5}) == (0.5, 0.0, "ahead")
+    np.testing.assert_equal(study.paired({0: 1.0}, {0: 0.5}), (0.5, math.nan, ""))
+    np.testing.assert_equal(study.paired({0: 1.0}, {}), (math.nan, math.nan, ""))
+
+
+def test_numbers_of_seeds_in_any_order(tmp_path):
+    found = study.Study(options(tmp_path), {})
+    for seed in (11, 1, 2):
+        found.add("a", "b", seed, numbers={"f1": 0.1 * seed}, seconds=1.0)
+    assert found.by_seed("a", "b", of="f1") == pytest.approx({11: 1.1, 1: 0.1, 2: 0.2})
+    np.testing.assert_allclose(found.values("a", "b", of="f1"), [1.1, 0.1, 0.2])
 
 
 def test_densities_of_hidden_entries():
@@ -267,6 +291,32 @@ def test_a_run_of_the_tables(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == ""  # nothing was left to run
 
 
+def test_other_models_have_noise_by_column(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "QUICK", tables.Scale((1, 0, 0, 0), 2, 60, 12))
+    monkeypatch.setattr(tables, "NOISES", ("by column",))
+    monkeypatch.setattr(tables, "METHODS", {})
+    means = masked.Normal(np.zeros((60, 12)), np.ones(12))
+    monkeypatch.setattr(
+        mofa, "gaussian", lambda python, seed: lambda values, observed, number: means
+    )
+    asked = ["--quick", "--out", str(tmp_path), "--data", str(NO_FILES), "--others", "python"]
+    tables.main(asked)
+    found = json.loads((tmp_path / "results.json").read_text())["numbers"]
+    assert list(found) == [
+        f"chord, by row | {one} | 0"
+        for one in ("no features", "by column | NMF", "by column | MOFA+")
+    ]
+    case = cases.load("chord, by row", NO_FILES).part(60, 12)
+    of_normal = norm.logpdf(case.values[case.hidden(0)]).mean()
+    found = [found[f"chord, by row | by column | {one} | 0"] for one in ("NMF", "MOFA+")]
+    assert found[1]["held_out"] == pytest.approx(of_normal, rel=1e-5)
+    assert found[0]["training"] > found[0]["held_out"]
+    shown = (tmp_path / "tables.md").read_text()
+    assert shown.count("| NMF |") == shown.count("| MOFA+ |") == 2  # training and held out
+    assert rivals.names("by column", None) == ["NMF"]
+    assert rivals.names("learned", NO_FILES) == []
+
+
 # Features that are known
 
 
@@ -319,17 +369,62 @@ def test_everybody_gives_rows_with_the_right_counts():
     assert found.rows["R-IBP, Poisson"].sum(axis=1).tolist() == truth.sum(axis=1).tolist()
 
 
-def test_scikit_learn_finds_features_that_are_easy():
+def test_other_models_find_features_that_are_easy():
     rng = np.random.default_rng(1)
     truth = (rng.random((200, 4)) < 0.4).astype(np.int8)
     truth[~truth.any(axis=1), 0] = 1
     parts = np.kron(np.eye(4), np.ones(5))
     case = real_cases.Case(truth @ parts + 0.05 * rng.random((200, 20)), truth, background=False)
-    for run in (real_methods.nmf, real_methods.dictionary, real_methods.factors):
-        ((name, rows),) = run(case, 0, 0).rows.items()
+    for method in ("nmf", "nmf pursued", "ksvd", "dictionary", "factors"):
+        ((name, rows),) = real_methods.METHODS[method](case, 0, 0).rows.items()
         assert f1(rows, truth) > 0.95, name
     (rows,) = real_methods.chance(case, 0, 0).rows.values()
     assert f1(rows, truth) < 0.7
+
+
+def test_logistic_pca_of_zeros_and_ones_only():
+    rng = np.random.default_rng(2)
+    truth = np.eye(3, dtype=np.int8)[rng.integers(3, size=150)]
+    words = (rng.random((150, 24)) < 0.05 + 0.9 * truth @ np.kron(np.eye(3), np.ones(8))) * 1.0
+    case = real_cases.Case(words / words.std(), truth, True, words)
+    (rows,) = real_methods.logistic(case, 0, 0).rows.values()
+    assert f1(rows, truth) > 0.9
+    counts = real_cases.Case(words, truth, True, 2.0 * words)
+    assert real_methods.logistic(counts, 0, 0).rows == {}
+
+
+def test_mofa_if_there_is_an_interpreter(monkeypatch):
+    truth = np.eye(3, dtype=np.int8)[np.arange(30) % 3]
+    case = real_cases.Case(truth @ np.kron(np.eye(3), np.ones(8)), truth, background=False)
+
+    def factors(python, values, likelihood, number, seed):
+        assert (python, likelihood, number, seed) == (NO_FILES, "gaussian", 3, 5)
+        weights = np.kron(np.eye(3), np.ones((8, 1)))
+        return mofa.Factors(-(truth - truth.mean(axis=0)), -weights)
+
+    monkeypatch.setattr(mofa, "factors", factors)
+    (rows,) = real_methods.methods(NO_FILES)["mofa"](case, 5, 0).rows.values()
+    assert f1(rows, truth) == 1.0
+    assert "mofa" not in real_methods.methods(None)
+
+
+def test_what_is_gained_over_other_models(tmp_path):
+    found = study.Study(options(tmp_path), {})
+    for seed, gain in enumerate((0.1, 0.12, 0.11)):
+        for case, times in (("chords", 1.0), ("mix", -1.0)):
+            ours = {"R-IBP, Gibbs": 0.5 + times * gain, "R-IBP, structured": 0.5}
+            found.add(case, "restricted", seed, numbers=ours, seconds=1.0)
+            found.add(case, "nmf", seed, numbers={"NMF": 0.5}, seconds=1.0)
+    found.add("mix", "buffet", 0, numbers={"stopped at": 201}, seconds=1.0)
+    found.add("chords", "ksvd", 1, numbers={"K-SVD": 0.62}, seconds=1.0)
+    real_features._write_paired(tmp_path / "paired.md", found)
+    lines = (tmp_path / "paired.md").read_text().splitlines()[2:]
+    assert lines == [
+        "| IBP, Gibbs |  | over 200 features |  |  |  |",
+        "| IBP, Gibbs, k largest |  | over 200 features |  |  |  |",
+        "| NMF | +0.110 ± 0.006 ahead | -0.110 ± 0.006 behind |  |  |  |",
+        "| K-SVD | +0.000, one seed |  |  |  |  |",
+    ]
 
 
 def test_features_that_come_and_go_are_matched():
@@ -344,7 +439,7 @@ def test_a_run_on_chords(tmp_path, monkeypatch):
     shown = (tmp_path / "table.md").read_text()
     assert "| R-IBP, Gibbs | 0." in shown
     assert {path.name for path in tmp_path.iterdir()} == {
-        "results.json", "table.md", "recovery.png",
+        "results.json", "table.md", "paired.md", "recovery.png",
     }  # fmt: skip
 
 
@@ -410,8 +505,11 @@ def test_a_run_with_vague_counts(tmp_path, monkeypatch):
 
 
 WRITERS = {
-    "tables": text.write_tables, "real_features": real_features._write,
-    "vague_counts": vague_counts._write,
+    "tables": {"tables.md": text.write_tables},
+    "real_features": {
+        "table.md": real_features._write, "paired.md": real_features._write_paired,
+    },
+    "vague_counts": {"table.md": vague_counts._write},
 }  # fmt: skip
 
 
@@ -426,6 +524,7 @@ def test_pages_show_pictures_and_tables(name, tmp_path):
     assert "seconds" not in json.dumps(stored["numbers"])
     known = study.Study(options(tmp_path), {})
     known.numbers, known.seconds = stored["numbers"], stored["timing"]["seconds"]
-    WRITERS[name](tmp_path / "again.md", known)
-    (table,) = results.glob("*.md")
-    assert table.read_text() == (tmp_path / "again.md").read_text()
+    assert {path.name for path in results.glob("*.md")} == set(WRITERS[name])
+    for file, write in WRITERS[name].items():
+        write(tmp_path / file, known)
+        assert (results / file).read_text() == (tmp_path / file).read_text()

@@ -1,0 +1,1 @@
+"""Models that users would try first, where no library has them as a study needs them."""
