@@ -50,7 +50,7 @@ def best(action: Callable[[], object], seconds: float = 0.4) -> float:
 def pyibp(given: Given) -> Sampler:
     from PyIBP import PyIBP
 
-    np.random.seed(given["seed"])  # noqa: NPY002: it draws from the global generator
+    np.random.seed(given["seed"])  # noqa: NPY002
     hidden = np.isnan(given["X"])
     model = PyIBP(
         np.where(hidden, np.nanmean(given["X"], axis=0), given["X"]),
@@ -82,7 +82,7 @@ def pgfa(kind: str, given: Given) -> Sampler:
 def hybrid(given: Given) -> Sampler:
     from hybrid_ibp import HybridIBPAll
 
-    np.random.seed(given["seed"])  # noqa: NPY002: it draws from the global generator
+    np.random.seed(given["seed"])  # noqa: NPY002
     scales = {"sigma_x": given.get("noise", 1.0), "sigma_a": given.get("size", 1.0)}
     hides = 2.5 / len(given["X"])  # entries of two rows: it must hide some
     model = HybridIBPAll(

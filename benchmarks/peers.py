@@ -27,10 +27,10 @@ import numpy as np
 
 import ribp
 from benchmarks import peer_adapters as adapters
+from benchmarks.peer_table import markdown
 from experiments.data import load_cambridge
 from experiments.recovery import cases
-from experiments.shared import table, write_text
-from experiments.study import median
+from experiments.shared import write_text
 from ribp import counts
 from ribp.baselines import ibp_gibbs
 from ribp.files import write_atomically
@@ -46,12 +46,6 @@ from ribp.testing.recovery import f1
 from ribp.threads import one_blas_thread
 
 HERE = Path(__file__).parent
-NAMES = {
-    "glfm": "GLFM", "pyibp": "PyIBP", "pgfa": "pgfa, Gibbs", "pgfa-pg": "pgfa, particle Gibbs",
-    "hybrid": "hybridBNP", "mofapy2": "mofapy2", "dppy": "DPPy", "jnotype": "Jnotype",
-    "sampling": "R sampling", "buffet": "ribp, `IndianBuffet`", "gibbs": "ribp, `gibbs`",
-    "gibbs-rows": "ribp, `gibbs-rows`", "ribp": "ribp", "truth": "the truth",
-}  # fmt: skip
 FOLDERS = ("pyibp", "pgfa", "hybrid", "glfm")
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")} | {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -257,6 +251,11 @@ def kernels(bench: Bench) -> Given:
     return numbers
 
 
+def error(mean: Any, hidden: Any) -> float:
+    """Return the root mean square error."""
+    return float(np.sqrt(np.mean((mean - hidden) ** 2)))
+
+
 def held_out(bench: Bench) -> Given:
     """Return errors of hidden entries of a buffet within budgets of processor time."""
     budgets = [0.1, 0.3] if bench.quick else [2.0, 5.0, 15.0]
@@ -266,12 +265,12 @@ def held_out(bench: Bench) -> Given:
         where = np.random.default_rng([seed, 42]).random(made["X"].shape) < 0.1
         X = np.where(where, np.nan, made["X"])
         given = {"X": X, "seed": seed, "budgets": budgets, "starts": 1}
-        error = lambda mean: float(np.sqrt(np.mean((mean - made["X"][where]) ** 2)))  # noqa: E731
-        runs.append({"seed": seed, "name": "truth", "rmse": [error((made["Z"] @ made["A"])[where])]})
+        hidden, truth = made["X"][where], (made["Z"] @ made["A"])[where]
+        runs.append({"seed": seed, "name": "truth", "rmse": [error(truth, hidden)]})
         for name in ("buffet", "pyibp", "mofapy2"):
             more = {"once": 1, "factors": min(20, X.shape[1])} if name == "mofapy2" else {}
             if (found := bench.ask(name, "chain", {**given, **more})) is not None:
-                rmse = [error(mean) for mean in found["predicted"]]
+                rmse = [error(mean, hidden) for mean in found["predicted"]]
                 runs.append({"seed": seed, "name": name, "rmse": rmse})
                 runs[-1] |= {"sweeps": len(found["times"]), "first": float(found["times"][0])}
     return {"budgets": budgets, "runs": runs}
@@ -280,8 +279,8 @@ def held_out(bench: Bench) -> Given:
 def log_joints(given: Given, draws: Any) -> list[float]:
     """Return our log joint of a buffet at each Z, parameters drawn given it: a mean of ten."""
     likelihood, data = standard(given)
-    buffet, rng = ibp_gibbs.BuffetModel(len(given["X"]), likelihood).buffet, np.random.default_rng(0)
-    values = []
+    model, rng = ibp_gibbs.BuffetModel(len(given["X"]), likelihood), np.random.default_rng(0)
+    buffet, values = model.buffet, []
     for Z in draws:
         rows = np.ascontiguousarray(Z[:, Z.any(axis=0)], np.int8)
         parameters, total = likelihood.first_guess(data, rows.shape[1]), 0.0
@@ -296,7 +295,7 @@ def log_joints(given: Given, draws: Any) -> list[float]:
 
 def chains(bench: Bench) -> Given:
     """Return the best log joint of chains on the data of the peers, and F1 where truth is known."""
-    runs, budget = [], 0.5 if bench.quick else 60.0
+    runs, budget = [], 0.5 if bench.quick else 40.0
     sets: list[tuple[str, int, Given, Any]] = []
     for seed in bench.seeds(2):
         case = cases.load("ibp-20", seed)
@@ -324,82 +323,6 @@ def chains(bench: Bench) -> Given:
 
 
 PARTS = {"sweeps": sweeps, "kernels": kernels, "held_out": held_out, "chains": chains}
-
-
-# The table
-
-
-def markdown(parts: Given) -> list[str]:
-    """Return the tables of all parts that are stored, and who took part."""
-    lines = []
-    for name, part in parts.items():
-        lines += TABLES[name](part["numbers"])
-        versions = [f"{NAMES[at].partition(',')[0]} {one}" for at, one in part["versions"].items()]
-        lines += [f"Run on {part['date']}: {'; '.join(versions)}."]
-        if part["left_out"]:
-            lines[-1] += f" Left out: {', '.join(part['left_out'])}."
-        lines += [""]
-    return lines
-
-
-def _sweeps_table(numbers: Given) -> list[str]:
-    heads = [f"{s['rows']} x {s['dims']}, {s['features']} features" for s in numbers.values()]
-    names = next(iter(numbers.values()))["microseconds"]
-    rows = [
-        [NAMES[name], *(f"{s['microseconds'][name]:.3g}" for s in numbers.values())]
-        for name in sorted(names, key=names.get)
-    ]
-    return ["### One sweep, microseconds per row and feature", "", *table(["sampler", *heads], rows)]
-
-
-def _kernels_table(numbers: Given) -> list[str]:
-    heads = {"log_esp": "log e_0 .. e_k", "probs": "inclusion probabilities", "sample": "a row",
-             "inverse": "odds from probabilities"}  # fmt: skip
-    lines = ["### Kernels, microseconds", ""]
-    for size, found in numbers.items():
-        rows = []
-        for name, one in found.items():
-            times = [one["microseconds"].get(at) for at in heads]
-            apart = max(one["difference"].values())
-            last = "" if name == "ribp" else f"{apart:.0e}"
-            rows.append([NAMES[name], *("" if t is None else f"{t:.3g}" for t in times), last])
-        lines += table([size, *heads.values(), "largest difference"], rows)
-    return lines
-
-
-def _held_out_table(numbers: Given) -> list[str]:
-    heads = [f"{budget:g} s" for budget in numbers["budgets"]]
-    groups = _grouped(numbers["runs"], "name")
-    rows = []
-    for (name,), runs in groups.items():
-        errors = np.array([one["rmse"] for one in runs])
-        cells = [median(column) for column in errors.T]
-        rows.append([NAMES[name], str(len(runs)), *(cells * len(heads))[: len(heads)]])
-    return ["### Root mean square error of hidden entries", "", *table(["", "seeds", *heads], rows)]
-
-
-def _chains_table(numbers: Given) -> list[str]:
-    rows = []
-    for (where, name), runs in _grouped(numbers["runs"], "data", "name").items():
-        joint = [f"{one['log_joint']:.0f}" for one in runs]
-        score = [f"{one['f1']:.3f}" for one in runs if "f1" in one]
-        more = [", ".join(f"{one[at]:.0f}" for one in runs) for at in ("features", "sweeps", "seconds")]
-        rows.append([where, NAMES[name], ", ".join(joint), ", ".join(score), *more])
-    heads = ["data", "sampler", "log joint", "F1", "features", "sweeps", "seconds"]
-    return ["### What chains find, one number a seed", "", *table(heads, rows)]
-
-
-TABLES = {
-    "sweeps": _sweeps_table, "kernels": _kernels_table, "held_out": _held_out_table,
-    "chains": _chains_table,
-}  # fmt: skip
-
-
-def _grouped(runs: list[Given], *names: str) -> dict[tuple[str, ...], list[Given]]:
-    groups: dict[tuple[str, ...], list[Given]] = {}
-    for one in runs:
-        groups.setdefault(tuple(one[name] for name in names), []).append(one)
-    return groups
 
 
 def main(arguments: list[str] | None = None) -> None:
