@@ -295,7 +295,7 @@ def log_joints(given: Given, draws: Any) -> list[float]:
 
 def chains(bench: Bench) -> Given:
     """Return the best log joint of chains on the data of the peers, and F1 where truth is known."""
-    runs, budget = [], 0.5 if bench.quick else 40.0
+    runs, budget = [], 0.5 if bench.quick else 30.0
     sets: list[tuple[str, int, Given, Any]] = []
     for seed in bench.seeds(2):
         case = cases.load("ibp-20", seed)

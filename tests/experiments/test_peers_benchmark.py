@@ -72,6 +72,7 @@ def test_predictions_are_means_over_the_later_half_and_draws_have_one_width(monk
     np.testing.assert_array_equal(once["predicted"], [[1.0], [1.0]])
 
 
+@pytest.mark.jit
 def test_a_peer_that_stops_early_is_an_error_not_a_fast_sweep(tmp_path):
     (tmp_path / "GLFMlib.py").write_text(
         "def infer(*given):\n    print('EXECUTION STOPPED')\n    return (given[2],)\n"
