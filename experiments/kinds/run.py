@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from experiments.kinds import held_out, real_tables, recovered
+from experiments.kinds.real_tables import Table
 from experiments.kinds.simulated import DESIGNS, FEATURES, simulated
 from experiments.rivals.others import add_option
 from experiments.shared import table, write_text
@@ -31,6 +32,8 @@ class Scale(NamedTuple):
 
 
 QUICK = Scale((100,), 60, 12, 10, (1,), 5)
+_QUICK_ROWS = 100
+"""Of a real table."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -47,6 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _recover(study, name, seed, scale)
     if given.part != "simulated":
         tables = real_tables.load(given.data, given.others)
+        if given.quick:
+            tables = {
+                name: Table(one.values[:_QUICK_ROWS], one.kinds) for name, one in tables.items()
+            }
         for seed in scale.real_seeds:
             for name in tables:
                 _hold_out(study, name, tables[name], seed, scale)
@@ -54,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_text(given.out / "held-out.md", _held_out(study))
 
 
-def _hold_out(study: Study, name: str, table: real_tables.Table, seed: int, scale: Scale) -> None:
+def _hold_out(study: Study, name: str, table: Table, seed: int, scale: Scale) -> None:
     others, where = study.options.others, held_out.hidden(table, seed)
     for method in held_out.methods(table, others):
         if study.wants(name, method, seed):

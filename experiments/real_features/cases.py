@@ -1,6 +1,7 @@
 """Real data whose features are known, every step from a file to what is fitted.
 
 - chords: square roots of the power spectra, divided by their overall standard deviation; 12 notes.
+- power: the same without the square root.
 - digest, mix: log(1 + count) of words, divided by its overall standard deviation; 17 and 13 topics.
   The Poisson likelihood gets the counts themselves.
 - medical: 0/1 of words in reports, divided by its overall standard deviation; of the 45 diagnoses
@@ -25,7 +26,7 @@ from ribp.checks import FloatArray, IntArray
 from ribp.datasets import load_chords, scaled
 from ribp.likelihoods.data import Rows
 
-NAMES = ("chords", "mix", "emotions", "digest", "medical")
+NAMES = ("chords", "power", "mix", "emotions", "digest", "medical")
 FILES = ("reuters_mix.npz", "emotions.npz", "reuters_digest.npz", "medical.npz")
 _LEAST_REPORTS, _LEAST_WORDS = 10, 5
 
@@ -70,9 +71,11 @@ class Case:
 
 def load(name: str, folder: Path) -> Case:
     """Return one of the sets."""
-    if name == "chords":
+    if name in ("chords", "power"):
         chords = load_chords()
-        return Case(scaled(chords.spectra), chords.notes, background=False)
+        power = chords.spectra / chords.spectra.std()
+        data = power if name == "power" else scaled(chords.spectra)
+        return Case(data, chords.notes, background=False)
     if name in ("digest", "mix"):
         path = folder / f"reuters_{name}.npz"
         texts = load_digest(path) if name == "digest" else load_mix(path)

@@ -52,6 +52,8 @@ def lines_of(rows: Sequence[Row]) -> list[str]:
     columns = [name for name in _COLUMNS if any(values.get(name) for values in found)]
     lines = []
     for row, values in zip(rows, found, strict=True):
+        if not any(values.values()):
+            continue
         marked = best(row)
         cells_ = [_text(values.get(name, []), bold=name in marked) for name in columns]
         lines.append([f"[{row.name}]({row.page}.md)", *cells_])
@@ -69,6 +71,7 @@ def _text(values: list[float], *, bold: bool) -> str:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """Return the medians of all methods, a line a set of data."""
+    rows = [row for row in rows if any(cell.values() for cell in row.cells.values())]
     figure = Figure(figsize=(9, 0.42 * len(rows) + 1.6), layout="constrained")
     axes = figure.subplots()
     for at, row in enumerate(rows):

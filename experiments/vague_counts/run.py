@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if study.wants(name, rival, seed) and (found := method(case, seed, ours)):
                 study.add(name, rival, seed, numbers=found.numbers, seconds=found.seconds)
     _write(given.out / "table.md", study)
-    write_text(given.out / "paired.md", _paired(study))
+    _write_paired(given.out / "paired.md", study)
     _draw(given.out / "knowledge.png", study)
 
 
@@ -128,8 +128,8 @@ def _write(path: Path, study: Study) -> None:
     write_text(path, lines)
 
 
-def _paired(study: Study) -> list[str]:
-    """Return what exact counts are worth: F1 less that of all others, seed by seed."""
+def _write_paired(path: Path, study: Study) -> None:
+    """Write what exact counts are worth: F1 less that of all others, seed by seed."""
     rows = []
     for other in (*KNOWLEDGE[1:], *RIVALS):
         cells = []
@@ -138,7 +138,7 @@ def _paired(study: Study) -> list[str]:
             mean, error, word = paired(exact, less)
             cells.append(f"{mean:+.3f} ± {error:.3f} {word}" if word else "")
         rows.append([other, *cells])
-    return table(("F1 with exact counts, less", *NAMES), rows)
+    write_text(path, table(("F1 with exact counts, less", *NAMES), rows))
 
 
 def _draw(path: Path, study: Study) -> None:

@@ -509,7 +509,9 @@ WRITERS = {
     "real_features": {
         "table.md": real_features._write, "paired.md": real_features._write_paired,
     },
-    "vague_counts": {"table.md": vague_counts._write},
+    "vague_counts": {
+        "table.md": vague_counts._write, "paired.md": vague_counts._write_paired,
+    },
 }  # fmt: skip
 
 

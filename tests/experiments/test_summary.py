@@ -1,0 +1,57 @@
+"""The page of all studies: what is best is so by differences, and stored tables are those shown."""
+
+import numpy as np
+import pytest
+
+from experiments.summary import __main__ as summary
+from experiments.summary import cells
+from experiments.summary.cells import FOUND, HELD_OUT, Cell, Row
+from tests.helpers import ROOT
+
+
+@pytest.fixture
+def row(monkeypatch):
+    """Return a row with stored numbers of three methods, one of which is behind."""
+    rng = np.random.default_rng(0)
+    hard = rng.normal(0, 5.0, 5)  # some seeds are hard for all
+    stored = {}
+    for name, gain in (("a", 0.0), ("b", -0.01), ("c", -1.0)):
+        noise = rng.normal(0, 0.1, 5)
+        stored |= {f"x | {name} | {s}": {"f1": hard[s] + gain + noise[s]} for s in range(5)}
+    monkeypatch.setattr(cells, "stored", lambda study: stored)
+    parts = {"R-IBP": "a", "NMF, told": "b", "K-SVD, told": "c", "MOFA+": "not run"}
+    return Row("x", "page", {k: Cell("s", ("x", name), "f1") for k, name in parts.items()})
+
+
+def test_the_best_and_what_is_not_clearly_behind_are_marked(row):
+    """Spread between seeds is much larger than what methods differ by."""
+    assert summary.best(row) == {"R-IBP", "NMF, told"}
+    lines = summary.lines_of([row])
+    assert lines[0] == "| data | R-IBP | NMF, told | K-SVD, told |"
+    assert lines[2].startswith("| [x](page.md) | **")
+    assert lines[2].count("**") == 4
+
+
+def test_a_row_that_was_not_run_is_left_out(row):
+    nothing = Row("y", "page", {"R-IBP": Cell("s", ("y", "a"), "f1")})
+    assert summary.best(nothing) == set()
+    assert len(summary.lines_of([row, nothing])) == len(summary.lines_of([row]))
+
+
+@pytest.mark.parametrize("every", [FOUND, HELD_OUT])
+def test_cells_name_studies_and_pages_that_exist(every):
+    for row in every:
+        assert (ROOT / "docs" / "evaluation" / f"{row.page}.md").exists()
+        for name, cell in row.cells.items():
+            assert name in summary._COLUMNS
+            assert (ROOT / "experiments" / cell.study / "run.py").exists()
+
+
+def test_stored_tables_are_those_of_the_stored_results():
+    page = (ROOT / "docs" / "evaluation" / "index.md").read_text()
+    for file, rows in (("found.md", FOUND), ("held-out.md", HELD_OUT)):
+        lines = summary.lines_of(rows)
+        assert (summary.OUT / file).read_text() == "\n".join(lines).rstrip() + "\n"
+        assert f"```{{include}} ../../experiments/summary/results/{file}\n```" in page
+    assert (summary.OUT / "found.png").stat().st_size < 150_000
+    assert "experiments/summary/results/found.png" in page
