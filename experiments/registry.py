@@ -55,7 +55,9 @@ EXPERIMENTS = {
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
     "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 30),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
-    "vague_counts": Experiment("Counts that are vague, wrong or unknown", 5, ("reuters_mix.npz",)),
+    "vague_counts": Experiment(
+        "Does the count help? Vague, wrong or unknown counts, and rivals", 30, ("reuters_mix.npz",)
+    ),
 }
 
 
