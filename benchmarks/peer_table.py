@@ -39,7 +39,7 @@ def _sweeps_table(numbers: Given) -> list[str]:
         [NAMES[name], *(_time(s, name) for s in numbers.values())]
         for name in sorted(names, key=names.get)
     ]
-    title = "### One sweep, microseconds per row and feature"
+    title = "## One sweep, microseconds per row and feature"
     return [title, "", *table(["sampler", *heads], rows)]
 
 
@@ -53,7 +53,7 @@ def _time(found: Given, name: str) -> str:
 def _kernels_table(numbers: Given) -> list[str]:
     heads = {"log_esp": "log e_0 .. e_k", "probs": "inclusion probabilities", "sample": "a row",
              "inverse": "odds from probabilities"}  # fmt: skip
-    lines = ["### Kernels, microseconds", ""]
+    lines = ["## Kernels, microseconds", ""]
     for size, found in numbers.items():
         rows = []
         for name, one in found.items():
@@ -76,7 +76,7 @@ def _held_out_table(numbers: Given) -> list[str]:
             cells.append(median(np.array(errors, dtype=float)) + less)
         rows.append([NAMES[name], str(len(runs)), *cells])
     heads = ["", "seeds", *(f"{budget:g} s" for budget in budgets)]
-    return ["### Root mean square error of hidden entries", "", *table(heads, rows)]
+    return ["## Root mean square error of hidden entries", "", *table(heads, rows)]
 
 
 def in_time(one: Given, budget: float) -> bool:
@@ -92,7 +92,7 @@ def _chains_table(numbers: Given) -> list[str]:
         more = [", ".join(f"{one[at]:.0f}" for one in runs) for at in counted]
         rows.append([where, NAMES[name], ", ".join(joint), ", ".join(score), *more])
     heads = ["data", "sampler", "log joint", "F1", *counted]
-    return ["### What chains find, one number a seed", "", *table(heads, rows)]
+    return ["## What chains find, one number a seed", "", *table(heads, rows)]
 
 
 TABLES = {

@@ -98,6 +98,11 @@ RUNS = {
 """Lines of the table, and the run that each comes from."""
 
 
+def _cases(study: Study) -> list[str]:
+    """Return the sets for which there are runs."""
+    return [case for case in CASES if study.values(case, "chance", of="chance").size]
+
+
 def _known(study: Study) -> list[str]:
     """Return the lines for which there are runs."""
     return [name for name in RUNS if any(study.values(c, RUNS[name], of=name).size for c in CASES)]
@@ -105,22 +110,23 @@ def _known(study: Study) -> list[str]:
 
 def _write(path: Path, study: Study) -> None:
     """Write F1 as a table, medians and quartiles."""
-    lines = []
+    lines, cases = [], _cases(study)
     for ending, title in (("", "F1 of all entries"), (", by feature", "F1, mean over features")):
         rows = [
-            [name, *(_cell(study.values(c, RUNS[name], of=name + ending)) for c in CASES)]
+            [name, *(_cell(study.values(c, RUNS[name], of=name + ending)) for c in cases)]
             for name in _known(study)
         ]
-        lines += [f"**{title}.**", "", *table(("", *CASES), rows)]
-    runs = [f"{case} {study.values(case, 'restricted', of='seconds').size}" for case in CASES]
+        lines += [f"**{title}.**", "", *table(("", *cases), rows)]
+    runs = [f"{case} {study.values(case, 'restricted', of='seconds').size}" for case in cases]
     write_text(path, [*lines, f"Seeds: {', '.join(runs)}."])
 
 
 def _write_paired(path: Path, study: Study) -> None:
     """Write what the R-IBP gains over each other model: mean, standard error, verdict."""
+    cases = _cases(study)
     rivals = [name for name in _known(study) if not name.startswith("R-IBP")]
-    rows = [[name, *(_gain(study, case, name) for case in CASES)] for name in rivals]
-    write_text(path, table((f"F1 of {OURS}, less that of", *CASES), rows))
+    rows = [[name, *(_gain(study, case, name) for case in cases)] for name in rivals]
+    write_text(path, table((f"F1 of {OURS}, less that of", *cases), rows))
 
 
 def _gain(study: Study, case: str, name: str) -> str:
@@ -150,10 +156,10 @@ def _colour(name: str) -> str:
 
 def _draw(path: Path, study: Study) -> None:
     """Draw F1 of every seed, one panel a set."""
-    lines = _known(study)
+    lines, cases = _known(study), _cases(study)
     figure = Figure(figsize=(11.5, 0.7 + 0.29 * len(lines)), layout="constrained")
-    axes = figure.subplots(1, len(CASES), sharey=True, squeeze=False)[0]
-    for ax, case in zip(axes, CASES, strict=True):
+    axes = figure.subplots(1, len(cases), sharey=True, squeeze=False)[0]
+    for ax, case in zip(axes, cases, strict=True):
         for at, name in enumerate(lines):
             v = study.values(case, RUNS[name], of=name)
             if _stopped(v):

@@ -149,7 +149,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
         "parts.md": _parts(numbers),
         "noise-prior.md": _noise_prior(numbers),
         "images.md": _images(numbers),
-        "waiting.md": _waiting(numbers),
+        **_waiting(numbers),
     }
 
 
@@ -217,8 +217,8 @@ def _noise_prior(numbers: dict[str, Any]) -> list[str]:
     return table(("case", "v", *(_COLUMNS[at] for at in (0, 2, 4)), "noise / true noise"), rows)
 
 
-def _waiting(numbers: dict[str, Any]) -> list[str]:
-    """Return a table: sweeps to the answer, with a search and without."""
+def _waiting(numbers: dict[str, Any]) -> dict[str, list[str]]:
+    """Return a table, if there is one: sweeps to the answer, with a search and without."""
     rows = []
     for name in NAMES:
         searched, prior = (
@@ -226,18 +226,18 @@ def _waiting(numbers: dict[str, Any]) -> list[str]:
         )
         if searched:
             rows.append([name, *_reached(searched), *_reached(prior), _short_of(prior)])
-    return table(
-        (
-            "case", "with a search: answers", "sweeps after it", "without: answers", "sweeps",
-            "short of the best by (median)",
-        ),
-        rows,
+    heads = (
+        "case", "with a search: answers", "sweeps after it", "without: answers", "sweeps",
+        "short of the best by (median)",
     )  # fmt: skip
+    return {"waiting.md": table(heads, rows)} if rows else {}
 
 
 def timed(timing: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the table of processor seconds as Markdown, by the name of a file."""
+    """Return the table of processor seconds as Markdown, if there is one, by its file."""
     seconds, rows = timing["seconds"], []
+    if not any(key.startswith(waiting.SEARCHED) for key in seconds):
+        return {}
     for name in (*NAMES, ALL):
         cells = []
         for kind in (FRESH, waiting.SEARCHED, waiting.FROM_PRIOR):

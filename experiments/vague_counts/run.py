@@ -114,9 +114,14 @@ _COLUMNS = {
 _DIGITS = {"features": 1, "mean count": 2, "seconds": 1}
 
 
+def _names(study: Study) -> list[str]:
+    """Return the sets for which there are runs."""
+    return [name for name in NAMES if study.values(name, KNOWLEDGE[0], of="f1").size]
+
+
 def _write(path: Path, study: Study) -> None:
     lines = []
-    for name in NAMES:
+    for name in _names(study):
         n_seeds = study.values(name, KNOWLEDGE[0], of="f1").size
         lines += [f"**{name}**, {n_seeds} seeds.", ""]
         rows = [
@@ -130,22 +135,24 @@ def _write(path: Path, study: Study) -> None:
 
 def _write_paired(path: Path, study: Study) -> None:
     """Write what exact counts are worth: F1 less that of all others, seed by seed."""
-    rows = []
+    rows, names = [], _names(study)
     for other in (*KNOWLEDGE[1:], *RIVALS):
         cells = []
-        for name in NAMES:
+        for name in names:
             exact, less = (study.by_seed(name, what, of="f1") for what in (KNOWLEDGE[0], other))
             mean, error, word = paired(exact, less)
             cells.append(f"{mean:+.3f} ± {error:.3f} {word}" if word else "")
-        rows.append([other, *cells])
-    write_text(path, table(("F1 with exact counts, less", *NAMES), rows))
+        if any(cells):
+            rows.append([other, *cells])
+    write_text(path, table(("F1 with exact counts, less", *names), rows))
 
 
 def _draw(path: Path, study: Study) -> None:
     """Draw F1 and held-out density of every seed, medians as bars; one column a set."""
     figure = Figure(figsize=(12, 6), layout="constrained")
-    axes = figure.subplots(2, len(NAMES), sharey=True, squeeze=False)
-    for column, name in zip(axes.T, NAMES, strict=True):
+    names = _names(study)
+    axes = figure.subplots(2, len(names), sharey=True, squeeze=False)
+    for column, name in zip(axes.T, names, strict=True):
         exact = study.values(name, KNOWLEDGE[0], of="held out")
         least = float(np.median(exact)) - _FAR if exact.size else -np.inf
         _panel(column[0], study, name, "f1", -np.inf)
