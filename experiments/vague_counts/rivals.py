@@ -6,8 +6,9 @@
 - NMF, no counts: a row has the parts that are above a share of their feature's largest, the one
   share of all that gives the highest F1: nobody could know it.
 
-Each starts again and again as long as the chain took, and its best residual counts. Where data have
-a background K-SVD gets centred data and codes of either sign; NMF gets what is not negative only.
+Each starts again and again as long as the chain took, and its best residual counts. K-SVD gets data
+as they are and codes that are not negative, which was better than centred data on real sets
+(`experiments.real_features`); NMF gets what is not negative only.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Fit = Callable[[FloatArray, int, Case, int], tuple[FloatArray, FloatArray]]
 
 
 def _ksvd(values: FloatArray, number: int, case: Case, seed: int) -> tuple[FloatArray, FloatArray]:
-    return ksvd(values, number, case.k, seed, positive=not case.background)
+    return ksvd(values, number, case.k, seed)
 
 
 def _nmf(values: FloatArray, number: int, case: Case, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -61,8 +62,6 @@ def run(fit: Fit, told: bool, counts: bool, case: Case, seed: int, ours: float) 
     values = case.data
     if not np.isfinite(values).all() or (fit is _nmf and values.min() < 0.0):
         return None
-    if fit is _ksvd and case.background:
-        values = values - values.mean(axis=0)
     number = case.rows.shape[1] if told else case.max_features
     began, best, n_starts = time.process_time(), np.inf, 0
     with one_blas_thread():
