@@ -46,9 +46,9 @@ def test_pursuit_keeps_counts_where_nothing_fits(positive):
 @pytest.mark.parametrize("positive", [True, False])
 def test_ksvd_finds_the_directions_that_made_rows(positive):
     rng = np.random.default_rng(1)
-    counts = rng.integers(0, 4, 200)
-    directions, rows, codes = sums(rng, 8, 60, counts, positive)
-    values = codes @ directions + 0.01 * rng.normal(size=(200, 60))
+    counts = rng.integers(0, 4, 120)
+    directions, rows, codes = sums(rng, 8, 40, counts, positive)
+    values = codes @ directions + 0.01 * rng.normal(size=(120, 40))
     found, learned = ksvd(values, 8, counts, 0, positive=positive)
     np.testing.assert_array_equal((found != 0).sum(axis=1), counts)
     np.testing.assert_allclose(np.linalg.norm(learned, axis=1), 1.0)
