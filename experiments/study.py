@@ -21,7 +21,8 @@ from rich.console import Console
 
 from experiments import shared
 
-_BETWEEN = " | "
+BETWEEN = " | "
+"""Parts of the key of a run."""
 
 
 def parser(name: str, *, data: bool = True) -> argparse.ArgumentParser:
@@ -100,8 +101,9 @@ class Study:
     def add(self, *parts: str | int, numbers: dict[str, Any], seconds: float) -> None:
         """Write down a run; the last part of its key is the seed."""
         name = key(*parts)
+        numbers = shared.as_stored(numbers)  # what tables show is what is stored
         if self.options.verify:
-            same = shared.as_stored(numbers) == self.numbers[name]
+            same = numbers == self.numbers[name]
             self._verified["same" if same else "other"].append(name)
             self._console.print(f"{name}: {'the same' if same else 'OTHER'}", highlight=False)
             self._write()
@@ -115,7 +117,7 @@ class Study:
         minutes = sum(self.seconds.values()) / 60
         shared.write_results(
             self.options,
-            seeds=sorted({int(one.split(_BETWEEN)[-1]) for one in self.numbers}),
+            seeds=sorted({int(one.split(BETWEEN)[-1]) for one in self.numbers}),
             setting=self.setting,
             numbers=self.numbers,
             timing={"minutes": minutes, "seconds": self.seconds},
@@ -129,7 +131,7 @@ class Study:
 
     def by_seed(self, *parts: str | int, of: str) -> dict[int, float]:
         """Return a number, or "seconds", of each seed of a run; NaN where there is none."""
-        begins, found = key(*parts) + _BETWEEN, {}
+        begins, found = key(*parts) + BETWEEN, {}
         for name in [one for one in self.numbers if one.startswith(begins)]:
             value = self.seconds[name] if of == "seconds" else self.numbers[name].get(of)
             found[int(name.removeprefix(begins))] = np.nan if value is None else float(value)
@@ -144,7 +146,7 @@ def _read(folder: Path) -> dict[str, Any]:
 
 def key(*parts: str | int) -> str:
     """Return the name of a run."""
-    return _BETWEEN.join(map(str, parts))
+    return BETWEEN.join(map(str, parts))
 
 
 def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[float, float, str]:

@@ -21,7 +21,7 @@ from experiments.real_features.cases import Case, load
 from experiments.real_features.methods import MOFA, Answer, methods
 from experiments.rivals.others import add_option
 from experiments.shared import BLUE, GREEN, GREY, ORANGE, save, table, write_text
-from experiments.study import Study, median, paired, parse, parser
+from experiments.study import BETWEEN, Study, median, paired, parse, parser
 from ribp.checks import FloatArray
 from ribp.testing.recovery import f1, feature_f1
 
@@ -100,7 +100,8 @@ RUNS = {
 
 def _cases(study: Study) -> list[str]:
     """Return the sets for which there are runs."""
-    return [case for case in CASES if study.values(case, "chance", of="chance").size]
+    known = {name.partition(BETWEEN)[0] for name in study.numbers}
+    return [case for case in CASES if case in known]
 
 
 def _known(study: Study) -> list[str]:

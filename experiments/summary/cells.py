@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.study import BETWEEN
+
 ROOT = Path(__file__).parents[1]
-_BETWEEN = " | "
 
 DEFAULT, OWN, UNTOLD, BUFFET = (
     "R-IBP", "R-IBP, model for the data", "R-IBP, counts learned", "IBP"
@@ -35,7 +36,7 @@ class Cell(NamedTuple):
 
     def values(self) -> dict[int, float]:
         """Return it by seed."""
-        begins = _BETWEEN.join(self.parts) + _BETWEEN
+        begins = BETWEEN.join(self.parts) + BETWEEN
         found = {}
         for key, numbers in stored(self.study).items():
             seed = key.removeprefix(begins)

@@ -80,6 +80,23 @@ def test_tables_are_those_of_the_stored_results_and_stand_on_the_page(name):
         assert f"```{{include}} ../../experiments/{name}/results/{file}\n```" in page
 
 
+MADE_HERE = {"kinds": ["--part", "simulated", "--data", "."], "strengths": [], "tetraploids": []}
+
+
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_a_study_that_is_over_writes_the_stored_tables_again(name, tmp_path, monkeypatch):
+    results = ROOT / "experiments" / name / "results"
+    stored = (results / "results.json").read_text()
+    (tmp_path / "results.json").write_text(stored)
+    monkeypatch.setattr(shared, "versions", lambda: json.loads(stored)["versions"])
+    run = importlib.import_module(f"experiments.{name}.run")
+    run.main(["--out", str(tmp_path), "--minutes", "-1", *MADE_HERE[name]])
+    page = (ROOT / "docs" / "evaluation" / f"{name}.md").read_text()
+    for table in results.glob("*.md"):
+        assert (tmp_path / table.name).read_text() == table.read_text()
+        assert f"experiments/{name}/results/{table.name}\n```" in page
+
+
 def test_list(ribp):
     code, out, _ = ribp("reproduce", "--list")
     assert code == 0
