@@ -164,7 +164,7 @@ def test_a_search_is_ended_by_an_error(n_threads):
 
     def tick(done, total):
         assert total == 6
-        if done == 2:
+        if done >= 2:  # two threads may end a start between two looks
             raise KeyboardInterrupt
 
     with pytest.raises((KeyboardInterrupt, pool.Stopped)):

@@ -28,7 +28,7 @@ from scipy.optimize import linear_sum_assignment
 from ribp.checks import FloatArray, IntArray
 from ribp.kernels import overlap as kernel
 from ribp.likelihoods.data import BoolArray, Rows, in_use
-from ribp.posterior.stored_draws import StoredDraws
+from ribp.posterior.stored_draws import StoredDraws, in_order
 
 _TIE = 1e-6  # what the distance of components can add to an overlap
 _AT_ONCE = 16  # draws that are unpacked
@@ -170,8 +170,8 @@ def _walk(
 
 def _best_draw(stored: StoredDraws, chains: tuple[int, ...]) -> tuple[Rows, FloatArray]:
     """Return rows and components of the draw to begin with."""
-    values = stored.log_joint[list(chains)]
-    best = int(values.mean(axis=1).argmax())
+    values = in_order(stored.log_joint[list(chains)])
+    best = int(in_order(values.mean(axis=1)).argmax())
     chain, draw = chains[best], int(values[best].argmax())
     return stored.unpacked(chain, draw), stored.components[chain, draw] / stored.units
 

@@ -24,7 +24,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ribp.checks import FloatArray
 from ribp.posterior.align import mean_activity
-from ribp.posterior.stored_draws import StoredDraws, array, stored_draws
+from ribp.posterior.stored_draws import StoredDraws, array, in_order, stored_draws
 
 SAME_MODE = 0.93
 """Least agreement of chains in one mode, relative to that of the halves of one chain."""
@@ -47,7 +47,7 @@ def modes(tree: xr.DataTree) -> tuple[Mode, ...]:
     halves = _halves(stored_draws(tree))
     leaders: list[int] = []
     members: dict[int, list[int]] = {}
-    for chain in np.argsort(-log_joint, kind="stable").tolist():
+    for chain in np.argsort(-in_order(log_joint), kind="stable").tolist():
         same = (
             lead
             for lead in leaders
