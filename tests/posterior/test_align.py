@@ -146,6 +146,14 @@ def test_chains_of_one_law_are_one_mode_however_diffuse(flips):
     assert sorted(found[0].chains) == [0, 1, 2, 3]
 
 
+def test_errors_of_rounding_do_not_say_which_chain_is_first():
+    model, chains = made_chains(3, truth_of(3), 3, 20)
+    level = np.full((3, 20), -2610.6270117)
+    for error in (1e-9 * np.arange(3), -1e-9 * np.arange(3), 1e-3 * np.arange(3)):
+        (found,) = modes(tree_of(chains, model, level + error[:, None]))
+        assert found.chains == ((2, 1, 0) if error.max() > 1e-6 else (0, 1, 2))
+
+
 def test_agreement_against_all_permutations():
     for seed in range(10):
         p, q = np.random.default_rng(seed).random((2, 6, 4))
