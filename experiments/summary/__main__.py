@@ -26,7 +26,7 @@ _COLOURS = {
 """Of methods in the picture; all others are grey."""
 _COLUMNS = (
     cells.DEFAULT, cells.OWN, cells.UNTOLD, cells.BUFFET, cells.NMF, cells.NMF_MORE, cells.KSVD,
-    cells.KSVD_MORE, cells.DICTIONARY, cells.FACTORS, cells.MOFA, cells.PCA, cells.ALONE,
+    cells.KSVD_MORE, cells.DICTIONARY, cells.FACTORS, cells.CHOSEN, cells.MOFA, cells.PCA, cells.CHANCE, cells.ALONE,
 )  # fmt: skip
 
 
@@ -37,6 +37,8 @@ def best(row: Row) -> set[str]:
     if not found:
         return set()
     top = max(found, key=lambda column: float(np.mean(list(found[column].values()))))
+    if len(found[top]) < 2:  # nobody knows by one seed
+        return set()
     return {
         column
         for column, values in found.items()
@@ -45,7 +47,7 @@ def best(row: Row) -> set[str]:
 
 
 def lines_of(rows: Sequence[Row]) -> list[str]:
-    """Return the lines of a table: medians, the least and the most over seeds."""
+    """Return the lines of a table."""
     found = [
         {name: list(cell.values().values()) for name, cell in row.cells.items()} for row in rows
     ]
@@ -61,12 +63,13 @@ def lines_of(rows: Sequence[Row]) -> list[str]:
 
 
 def _text(values: list[float], *, bold: bool) -> str:
+    """Return the median; of the best also the least and the most over seeds."""
     if not values:
         return ""
     middle = f"{np.median(values):.3f}"
-    middle = f"**{middle}**" if bold else middle
-    low, high = min(values), max(values)
-    return middle if f"{low:.3f}" == f"{high:.3f}" else f"{middle} ({low:.3f} to {high:.3f})"
+    low, high = f"{min(values):.3f}", f"{max(values):.3f}"
+    spread = f" ({low}, {high})" if bold and low != high else ""
+    return f"**{middle}**{spread}" if bold else middle
 
 
 def draw(rows: Sequence[Row]) -> Figure:

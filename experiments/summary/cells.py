@@ -17,14 +17,15 @@ from experiments.study import BETWEEN
 ROOT = Path(__file__).parents[1]
 
 DEFAULT, OWN, UNTOLD, BUFFET = (
-    "R-IBP", "R-IBP, model for the data", "R-IBP, counts learned", "IBP"
+    "R-IBP", "R-IBP, own model", "R-IBP, no counts", "IBP"
 )  # fmt: skip
-NMF, NMF_MORE = "NMF, told", "NMF, room for more"
-KSVD, KSVD_MORE = "K-SVD, told", "K-SVD, room for more"
+NMF, NMF_MORE = "NMF, told", "NMF, more"
+KSVD, KSVD_MORE = "K-SVD, told", "K-SVD, more"
 DICTIONARY, FACTORS, MOFA, PCA = (
-    "dictionary learning, told", "factor analysis, told", "MOFA+", "logistic PCA"
+    "dictionary, told", "factors, told", "MOFA+", "logistic PCA"
 )  # fmt: skip
-ALONE = "nothing known"
+CHANCE = "chance"
+CHOSEN, ALONE = "NMF", "each column alone"
 
 
 class Cell(NamedTuple):
@@ -79,7 +80,7 @@ def _real(case: str, own: str = "", untold: Cell | None = None) -> dict[str, Cel
         FACTORS: cell("factors", "factor analysis"),
         MOFA: cell("mofa", "MOFA+"),
         PCA: cell("logistic", "logistic PCA"),
-        ALONE: cell("chance", "chance"),
+        CHANCE: cell("chance", "chance"),
     }
     if own:
         found[OWN] = cell("poisson", own)
@@ -124,7 +125,7 @@ def _held_out(name: str) -> dict[str, Cell]:
         DEFAULT: "as numbers",
         OWN: "counts by the number of ones",
         UNTOLD: "counts learned",
-        NMF: "NMF",
+        CHOSEN: "NMF",
         MOFA: "MOFA+",
         PCA: "logistic PCA",
         ALONE: "columns alone",
