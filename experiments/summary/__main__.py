@@ -26,7 +26,8 @@ _COLOURS = {
 """Of methods in the picture; all others are grey."""
 _COLUMNS = (
     cells.DEFAULT, cells.OWN, cells.UNTOLD, cells.BUFFET, cells.NMF, cells.NMF_MORE, cells.KSVD,
-    cells.KSVD_MORE, cells.DICTIONARY, cells.FACTORS, cells.CHOSEN, cells.MOFA, cells.PCA, cells.CHANCE, cells.ALONE,
+    cells.KSVD_MORE, cells.DICTIONARY, cells.FACTORS, cells.CHOSEN, cells.MOFA, cells.PCA,
+    cells.CHANCE, cells.ALONE,
 )  # fmt: skip
 
 
