@@ -43,7 +43,7 @@ def best(row: Row) -> set[str]:
     return {
         column
         for column, values in found.items()
-        if column == top or paired(found[top], values)[2] != "ahead"
+        if column == top or paired(found[top], values)[2] == "level"
     }
 
 
