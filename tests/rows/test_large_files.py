@@ -47,6 +47,9 @@ def test_a_run_that_is_refused_leaves_what_was_there(files, ribp):
     assert ribp("summary", run)[0] == 0
     assert ribp("fit", files / "x.parquet", "--out", run, "--overwrite", *right)[0] == 0
     assert not (run / "replaced").exists()
+    (run / "replaced").mkdir()  # as if it had been killed just before
+    assert ribp("resume", run, "--draws", "6")[0] == 0
+    assert not (run / "replaced").exists()
 
 
 def test_parquet_is_copied_part_by_part(files):

@@ -94,6 +94,7 @@ def resume(
     checkpoints, model = begun.folder.checkpoints, begun.model
     progress = options.show_progress(json, model.progress)
     with run_steps.guarded(begun.folder), run_steps.opened(begun) as rows:
+        begun.folder.keep()  # of a run that was killed before it could say so
         if Checkpoint(checkpoints).exists():
             result = fitting.resume(
                 checkpoints, rows.store, n_draws=draws, n_jobs=model.n_jobs, progress=progress
