@@ -41,12 +41,14 @@ def test_a_run_that_is_refused_leaves_what_was_there(files, ribp):
     assert not run.exists()
     right = ["--memory", "2GB", "--counts", "column:k", *ROWS]
     assert ribp("fit", files / "x.parquet", "--out", run, *right)[0] == 0
+    (run / "notes.txt").write_text("mine")
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
     assert ribp("fit", files / "x.parquet", "--out", run, "--overwrite", *wrong)[0] == 1
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
     assert ribp("summary", run)[0] == 0
     assert ribp("fit", files / "x.parquet", "--out", run, "--overwrite", *right)[0] == 0
     assert not (run / "replaced").exists()
+    assert (run / "notes.txt").read_text() == "mine"
     (run / "replaced").mkdir()  # as if it had been killed just before
     assert ribp("resume", run, "--draws", "6")[0] == 0
     assert not (run / "replaced").exists()

@@ -9,8 +9,9 @@
     log.txt         what was done, with times
     replaced/       the run that was there before, until it is sure that the new one begins
 
-A folder that is not a run is never written to, and a run only with --overwrite. Heavy modules are
-imported by the methods that need them: a mistake in the name of a run is told at once.
+A folder that is not a run is never written to, and a run only with --overwrite; other files in it
+stay where they are. Heavy modules are imported by the methods that need them: a mistake in the name
+of a run is told at once.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 SCHEMA = 4
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"
+_FILES = (
+    "config.json", "holdout.npz", "checkpoints", "result.nc", "compare.json", "report.html",
+    "log.txt",
+)  # fmt: skip
 
 
 class InputTable(NamedTuple):
@@ -105,6 +110,13 @@ def stored_options(source: dict[str, Any]) -> InputOptions:
     return InputOptions._make(tuple(one) if isinstance(one, list) else one for one in given)
 
 
+def _move_run(old: Path, new: Path) -> None:
+    """Move the files of a run, and nothing else, to another folder."""
+    for name in _FILES:
+        if (old / name).exists():
+            (old / name).rename(new / name)
+
+
 class RunFolder:
     """The folder of a run."""
 
@@ -157,10 +169,8 @@ class RunFolder:
         """Move the run that is here to a folder of its own."""
         if self._replaced.exists():  # two runs that never began: the first one is worth keeping
             self.withdraw()
-        present = list(self.path.iterdir())
         self._replaced.mkdir()
-        for one in present:
-            one.rename(self._replaced / one.name)
+        _move_run(self.path, self._replaced)
 
     def keep(self) -> None:
         """Forget the run that was here before: this one begins."""
@@ -168,17 +178,17 @@ class RunFolder:
 
     def withdraw(self) -> None:
         """Take back a run that did not begin; what was here before is here again."""
-        for one in self.path.iterdir():
-            if one.is_dir() and one != self._replaced:
+        for name in _FILES:
+            one = self.path / name
+            if one.is_dir():
                 shutil.rmtree(one)
-            elif one != self._replaced:
-                one.unlink()
-        if not self._replaced.exists():
+            else:
+                one.unlink(missing_ok=True)
+        if self._replaced.exists():
+            _move_run(self._replaced, self.path)
+            self._replaced.rmdir()
+        elif not any(self.path.iterdir()):
             self.path.rmdir()
-            return
-        for one in self._replaced.iterdir():
-            one.rename(self.path / one.name)
-        self._replaced.rmdir()
 
     @property
     def _replaced(self) -> Path:
