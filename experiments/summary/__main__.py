@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from experiments.shared import BLUE, GREEN, GREY, ORANGE, save, table, write_text
 from experiments.study import paired
-from experiments.summary import cells
+from experiments.summary import cells, questions
 from experiments.summary.cells import FOUND, HELD_OUT, Row
 
 OUT = Path(__file__).parent / "results"
@@ -99,6 +99,7 @@ def main() -> None:
     """Write all of it."""
     write_text(OUT / "found.md", lines_of(FOUND))
     write_text(OUT / "held-out.md", lines_of(HELD_OUT))
+    write_text(OUT / "questions.md", questions.lines_of(questions.QUESTIONS))
     save(draw(FOUND), OUT / "found.png")
 
 

@@ -34,6 +34,7 @@ class Cell(NamedTuple):
     study: str
     parts: tuple[str, ...]
     number: str
+    """Its name, or "seconds"."""
 
     def values(self) -> dict[int, float]:
         """Return it by seed."""
@@ -57,10 +58,11 @@ class Row(NamedTuple):
 
 @cache
 def stored(study: str) -> dict[str, dict[str, float]]:
-    """Return the numbers of a study."""
+    """Return the numbers of a study, and the seconds of each run."""
     path = ROOT / study / "results" / "results.json"
-    found: dict[str, dict[str, float]] = json.loads(path.read_text())["numbers"]
-    return found
+    whole = json.loads(path.read_text())
+    numbers: dict[str, dict[str, float]] = whole["numbers"]
+    return {key: {"seconds": whole["timing"]["seconds"][key]} | numbers[key] for key in numbers}
 
 
 def _real(case: str, own: str = "", untold: Cell | None = None) -> dict[str, Cell]:

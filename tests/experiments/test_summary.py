@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from experiments.summary import __main__ as summary
-from experiments.summary import cells
+from experiments.summary import cells, questions
 from experiments.summary.cells import FOUND, HELD_OUT, Cell, Row
+from experiments.summary.questions import QUESTIONS, Question
 from tests.helpers import ROOT
 
 
@@ -47,10 +48,37 @@ def test_cells_name_studies_and_pages_that_exist(every):
             assert (ROOT / "experiments" / cell.study / "run.py").exists()
 
 
+def test_answers_are_differences_seed_by_seed_or_numbers(row):
+    a, b, c = (row.cells[name] for name in ("R-IBP", "NMF, told", "K-SVD, told"))
+    never = Cell("s", ("x", "not run"), "f1")
+    pairs = {"better": (a, c), "worse": (c, a), "the same": (a, b), "not run": (a, never)}
+    asked = Question("Which?", "page", "gain", pairs)
+    lines = questions.lines_of([asked, Question("None?", "page", "", {"not run": never})])
+    assert len(lines) == 4  # a head, a rule, one question, an empty line
+    better, worse, same = lines[2].split("; ")
+    gains = [a.values()[seed] - c.values()[seed] for seed in range(5)]
+    mean, error = np.mean(gains), np.std(gains, ddof=1) / np.sqrt(5)
+    assert better.endswith(f"better {mean:+.3f} ± {error:.3f}, ahead")
+    assert worse == f"worse {-mean:+.3f} ± {error:.3f}, behind"
+    assert same.endswith("level |")
+    values = sorted(a.values().values())
+    text = questions.lines_of([Question("How much?", "page", "", {"x": a}, 1)])[2]
+    assert f"x {values[2]:.1f} ({values[0]:.1f} to {values[4]:.1f}) |" in text
+
+
+def test_questions_name_studies_and_pages_that_exist():
+    for one in QUESTIONS:
+        assert (ROOT / "docs" / "evaluation" / f"{one.page}.md").exists()
+        for cells_ in one.answers.values():
+            for cell in [cells_] if isinstance(cells_, Cell) else cells_:
+                assert (ROOT / "experiments" / cell.study / "run.py").exists()
+
+
 def test_stored_tables_are_those_of_the_stored_results():
     page = (ROOT / "docs" / "evaluation" / "index.md").read_text()
-    for file, rows in (("found.md", FOUND), ("held-out.md", HELD_OUT)):
-        lines = summary.lines_of(rows)
+    tables = {"found.md": summary.lines_of(FOUND), "held-out.md": summary.lines_of(HELD_OUT)}
+    tables["questions.md"] = questions.lines_of(QUESTIONS)
+    for file, lines in tables.items():
         assert (summary.OUT / file).read_text() == "\n".join(lines).rstrip() + "\n"
         assert f"```{{include}} ../../experiments/summary/results/{file}\n```" in page
     assert (summary.OUT / "found.png").stat().st_size < 150_000
