@@ -85,14 +85,22 @@ def in_time(one: Given, budget: float) -> bool:
 
 
 def _chains_table(numbers: Given) -> list[str]:
-    counted, rows = ("features", "sweeps", "seconds"), []
+    digits = {"log_joint": 0, "f1": 3, "features": 0, "sweeps": 0, "seconds": 0}
+    rows = []
     for (where, name), runs in _grouped(numbers["runs"], "data", "name").items():
-        joint = [f"{one['log_joint']:.0f}" for one in runs]
-        score = [f"{one['f1']:.3f}" for one in runs if "f1" in one]
-        more = [", ".join(f"{one[at]:.0f}" for one in runs) for at in counted]
-        rows.append([where, NAMES[name], ", ".join(joint), ", ".join(score), *more])
-    heads = ["data", "sampler", "log joint", "F1", *counted]
-    return ["## What chains find, one number a seed", "", *table(heads, rows)]
+        cells = [_spread([one[at] for one in runs if at in one], n) for at, n in digits.items()]
+        rows.append([where, NAMES[name], str(len(runs)), *cells])
+    heads = ["data", "sampler", "seeds", "log joint", "F1", "features", "sweeps", "seconds"]
+    title = "## What chains find, median (least, most) of the seeds"
+    return [title, "", *table(heads, rows)]
+
+
+def _spread(values: list[float], digits: int) -> str:
+    """Return the median, the least and the most as text; one number where they are the same."""
+    if not values:
+        return ""
+    low, middle, high = (f"{q:.{digits}f}" for q in np.quantile(values, (0.0, 0.5, 1.0)))
+    return middle if low == high else f"{middle} ({low}, {high})"
 
 
 TABLES = {

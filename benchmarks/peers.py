@@ -297,7 +297,7 @@ def chains(bench: Bench) -> Given:
     """Return the best log joint of chains on the data of the peers, and F1 where truth is known."""
     runs, budget = [], 0.5 if bench.quick else 30.0
     sets: list[tuple[str, int, Given, Any]] = []
-    for seed in bench.seeds(2):
+    for seed in bench.seeds(5):
         case = cases.load("ibp-20", seed)
         n = 90 if bench.quick else 1000
         sets.append(("ibp-20", seed, {"X": case.data[:n], "features": 20}, case.rows[:n]))

@@ -89,3 +89,12 @@ def test_a_search_that_outlasts_a_budget_does_not_count_there():
     lines = peers.markdown({"held_out": {**part, "versions": {"ribp": "1"}, "date": "d"}})
     assert "| ribp, `IndianBuffet` | 2 | 0.500, 1 of 2 | 0.400 (0.400, 0.400) |" in lines
     assert "Run on d: ribp 1. Left out: pgfa." in lines
+
+
+def test_a_chain_has_the_median_and_the_range_of_its_seeds():
+    part = peers_of_nobody()
+    first = part["numbers"]["runs"][0]
+    more = [{**first, "seed": n, "log_joint": -10.0 * n, "f1": 0.5} for n in (1, 2)]
+    part["numbers"]["runs"] += more
+    line = "| ibp-20 | ribp, `IndianBuffet` | 3 | -10 (-20, -1) | 0.500 | 2 | 3 | 1 |"
+    assert line in peers.markdown({"chains": part})
