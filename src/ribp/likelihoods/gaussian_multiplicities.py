@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import FloatArray
 from ribp.entries import EntryLaw
 from ribp.kernels.entry_density import summed_log_factors
 from ribp.likelihoods.data import BoolArray, Data, Rows
@@ -114,17 +114,7 @@ class GaussianMultiplicities(LinearGaussian):
             sized=True,
         )
 
-    def redrawn(
-        self,
-        rng: np.random.Generator,
-        data: Data,
-        rows: Rows,
-        parameters: Any,
-        prior: RowPrior,
-        law_of_row: IntArray,
-    ) -> Rows:
-        """Return rows after a few sweeps given the features."""
-        return Likelihood.redrawn(self, rng, data, rows, parameters, prior, law_of_row)
+    redrawn = Likelihood.redrawn  # steps for rows that are on or off would not do
 
 
 @dataclass(frozen=True)

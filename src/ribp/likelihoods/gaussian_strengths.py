@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from ribp import checks
-from ribp.checks import FloatArray, IntArray
+from ribp.checks import FloatArray
 from ribp.kernels import enumerate_strengths
 from ribp.kernels import strength_moves as kernel
 from ribp.kernels.enumerate_strengths import score_rows
@@ -295,17 +295,7 @@ class GaussianStrengths(LinearGaussian):
             sized=True,
         )
 
-    def redrawn(
-        self,
-        rng: np.random.Generator,
-        data: Data,
-        rows: Rows,
-        parameters: Any,
-        prior: RowPrior,
-        law_of_row: IntArray,
-    ) -> Rows:
-        """Return rows after a few sweeps given the features."""
-        return Likelihood.redrawn(self, rng, data, rows, parameters, prior, law_of_row)
+    redrawn = Likelihood.redrawn  # steps for rows that are on or off would not do
 
 
 def _settings(given: LinearGaussian) -> dict[str, Any]:
