@@ -1,63 +1,53 @@
-"""The result of a fit: the tree of its draws, and methods that read it."""
+"""The result of a fit: what its draws say of features and of rows, old or new."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
-from ribp.errors import InputError, Notice
+from ribp.errors import InputError
 from ribp.likelihoods import exposures
 from ribp.likelihoods.data import ALL_ALIKE, BoolArray, Data, Rows
 from ribp.likelihoods.moments import MANY
 from ribp.likelihoods.validation import as_data
 from ribp.posterior import predict
 from ribp.posterior.align import Alignment, align
-from ribp.posterior.convergence import r_hat
 from ribp.posterior.diagnostics import Diagnostic, diagnose
 from ribp.posterior.draws import Draws, aligned_draws, aligned_row_probs, unaligned_draws
 from ribp.posterior.effects import Effect, effects
 from ribp.posterior.feature_spread import shown_places
-from ribp.posterior.judgement import Judgement, judge, stored_judgement
+from ribp.posterior.judgement import judge
 from ribp.posterior.laws import Counts, laws_of_rows
 from ribp.posterior.modes import Mode, modes
 from ribp.posterior.new_rows import NewRows, RowWeigher, in_blocks, weigh_rows
 from ribp.posterior.predictive_checks import Checks
 from ribp.posterior.predictive_checks import checks as predictive_checks
 from ribp.posterior.row_features import RowFeatures
-from ribp.posterior.stored_draws import array, stored_draws, stored_notices
+from ribp.posterior.stored_draws import array, stored_draws
 from ribp.posterior.summary import Summary, coactivation, summary
 from ribp.posterior.worth import gain_of
-from ribp.results import exchange, feature_names, result_file, settings, tables
-from ribp.results.schema import problem
-from ribp.results.settings import AnyModel
+from ribp.results import feature_names, tables
+from ribp.results.stored_fit import StoredFit
 from ribp.rows.kind_look import looked_columns
 from ribp.rows.shard import not_a_count
 from ribp.rows.store import RowStore
-from ribp.search.background import BackgroundChoice
-from ribp.search.pool import Reached
 from ribp.threads import memory, n_cores, on_one_blas_thread
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_COLUMNS = 80
-_WARNINGS_SHOWN = 3
 _EFFECT_DRAWS = 50  # to tell what features change
 
 
-class Result:
+class Result(StoredFit):
     """The draws of a fit.
 
     Parameters
@@ -65,63 +55,6 @@ class Result:
     tree
         As `ribp.results.build` returns it. It is validated, and not copied.
     """
-
-    def __init__(self, tree: xr.DataTree) -> None:
-        wrong = problem(tree)
-        if wrong:
-            raise InputError("tree", "must be that of a result", wrong, "Make it with `build`.")
-        self._tree = tree
-
-    @property
-    def tree(self) -> xr.DataTree:
-        """All draws: groups posterior, features, warmup and laws."""
-        return self._tree
-
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the fit."""
-        return settings.from_json(self._tree.attrs["settings"])
-
-    @cached_property
-    def model(self) -> AnyModel:
-        """The model that was fitted."""
-        laws = self._tree["laws"].dataset.get("law_of_row")
-        return settings.model(self.settings, None if laws is None else laws.to_numpy())
-
-    @property
-    def background_choice(self) -> BackgroundChoice:
-        """Whether there is a background, and why."""
-        return settings.background_choice(self.settings)
-
-    @property
-    def search(self) -> Reached:
-        """How many of the starts of the search reached the best log joint."""
-        return Reached(self.settings["n_starts"], self.settings["n_best"])
-
-    @property
-    def n_chains(self) -> int:
-        """How many chains have draws."""
-        return self._tree["posterior"].sizes["chain"]
-
-    @property
-    def n_draws(self) -> int:
-        """How many draws each chain has."""
-        return self._tree["posterior"].sizes["draw"]
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the fit ended before its time."""
-        return bool(self._tree.attrs["interrupted"])
-
-    @property
-    def warnings(self) -> list[Notice]:
-        """Warnings of the fit."""
-        return stored_notices(self._tree)
-
-    @property
-    def judgement(self) -> Judgement | None:
-        """The judgement of the fit by its data, if one was made."""
-        return stored_judgement(self._tree)
 
     @on_one_blas_thread
     def judged(self, take: Callable[[IntArray], Data]) -> Result:
@@ -152,45 +85,6 @@ class Result:
             return self
         judgement = self.judgement._replace(gain=gain, hidden=True)
         return self._with("judgement", judgement.to_json())
-
-    def _with(self, name: str, text: str) -> Result:
-        """Return a copy with another attribute; what was computed from the draws is reused."""
-        changed = copy(self)
-        changed._tree = self._tree.copy()
-        changed._tree.attrs[name] = text
-        changed.__dict__.pop("_summary", None)
-        return changed
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write everything to one netCDF file; see `ribp.results.result_file`."""
-        result_file.save(self._tree, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Return the result in a file that `save` has written."""
-        loaded = cls.__new__(cls)
-        loaded._tree = result_file.load(path)  # which has validated it
-        return loaded
-
-    def with_estimator(self, name: str, settings: dict[str, Any]) -> Result:
-        """Return the same result, which remembers the estimator that made it."""
-        return self._with("estimator", json.dumps({"name": name, **settings}))
-
-    @property
-    def estimator(self) -> dict[str, Any] | None:
-        """Name and settings of the estimator that made it, if one did."""
-        text = self._tree.attrs.get("estimator")
-        return None if text is None else dict(json.loads(text))
-
-    def to_arviz(self, log_likelihood: ArrayLike | None = None) -> Any:
-        """Return the draws as ArviZ has them; see `ribp.results.exchange`.
-
-        Parameters
-        ----------
-        log_likelihood
-            Shape (chain, stored draw, row). With it, only stored draws are handed over.
-        """
-        return exchange.to_arviz(self._tree, log_likelihood)
 
     # Reading it
 
@@ -568,52 +462,6 @@ class Result:
         own = array(self._tree, "laws", "exposure") if given else ALL_ALIKE
         return data._replace(exposures=own)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Result):
-            return NotImplemented
-        return _timeless(self._tree).identical(_timeless(other._tree))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return "\n".join(_cut(line) for line in self._lines())
-
     def _repr_html_(self) -> str:
         """Return what notebooks show: the size of the fit, and its summary."""
         return f"<pre>{escape(repr(self))}</pre>{self.summary()._repr_html_()}"
-
-    def _lines(self) -> list[str]:
-        asked, posterior = self.settings, self._tree["posterior"]
-        used, log_joint = (posterior[name].to_numpy() for name in ("active_features", "log_joint"))
-        most = asked["n_features"]
-        limit = "" if most is None else f", at most {most}"
-        ended = ", interrupted" if self.interrupted else ""
-        stored = self._tree["features"].sizes["draw"]
-        lines = [
-            f"<ribp Result: {asked['method']}, {asked['likelihood']['name']}, "
-            f"{asked['n_rows']} rows x {asked['n_dims']} dims>",
-            f"  draws          {self.n_chains} chains x {self.n_draws}, "
-            f"features of {stored} stored{ended}",
-            f"  features used  {np.median(used):g} ({used.min()} to {used.max()}){limit}",
-            f"  log joint      {log_joint.mean():.1f} (sd {log_joint.std():.1f})",
-            f"  R-hat          {r_hat(log_joint):.3f} log joint, {r_hat(used):.3f} features used",
-        ]
-        return lines + _about(self.warnings)
-
-
-def _timeless(tree: xr.DataTree) -> xr.DataTree:
-    """Return a tree that does not say when it was made."""
-    copy = tree.copy()
-    copy.attrs.pop("created")
-    return copy
-
-
-def _about(warnings: list[Notice]) -> list[str]:
-    """Return the lines of a short display that are about warnings."""
-    shown = [f"  warning        {' '.join(one.text.split())}" for one in warnings[:_WARNINGS_SHOWN]]
-    left = len(warnings) - len(shown)
-    return [*shown, f"  and {left} more in `warnings`"] if left else shown
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _COLUMNS else line[: _COLUMNS - 3] + "..."
