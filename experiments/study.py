@@ -167,6 +167,15 @@ def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[floa
     return mean, error, "ahead" if mean > 0.0 else "behind"
 
 
+def compared(ours: Mapping[int, float], theirs: Mapping[int, float], digits: int = 3) -> str:
+    """Return the mean difference, its standard error and the verdict of `paired` as text."""
+    mean, error, verdict = paired(ours, theirs)
+    if not math.isfinite(mean):
+        return ""
+    text = f"{mean:+.{digits}f}"
+    return f"{text} ± {error:.{digits}f}, {verdict}" if verdict else f"{text}, one seed"
+
+
 def median(values: np.ndarray[Any, Any], digits: int = 3, form: str = "f") -> str:
     """Return the median and the quartiles as text; nothing where there is nothing."""
     v = values[np.isfinite(values)]

@@ -16,7 +16,7 @@ from experiments.kinds.real_tables import Table
 from experiments.kinds.simulated import DESIGNS, FEATURES, simulated
 from experiments.rivals.others import add_option
 from experiments.shared import table, write_text
-from experiments.study import Study, median, parse, parser
+from experiments.study import Study, compared, median, parse, parser
 
 
 class Scale(NamedTuple):
@@ -101,21 +101,25 @@ def _recovered(study: Study) -> list[str]:
 
 
 def _held_out(study: Study) -> list[str]:
-    """Return the table of mean log densities, with what columns alone say taken off."""
+    """Return the table of mean log densities, compared seed by seed."""
     rows = []
     for name in real_tables.NAMES:
-        alone = study.values(name, held_out.ALONE, of="held out")
-        for method in held_out.METHODS:
-            scores = study.values(name, method, of="held out")
-            if not scores.size:
+        scores = {one: study.by_seed(name, one, of="held out") for one in held_out.METHODS}
+        alone, ours = scores[held_out.ALONE], scores[held_out.LEARNED]
+        for method, those in scores.items():
+            if not those:
                 continue
-            gain = scores - alone[: scores.size]
-            better = "" if method == held_out.ALONE else f"{int((gain > 0).sum())} of {gain.size}"
-            features = median(study.values(name, method, of="features"), 1)
-            rows.append([name, method, median(scores), median(gain), better, features])
+            better = sum(those[seed] > alone[seed] for seed in those)
+            gains = (compared(those, alone, 4), f"{better} of {len(those)}")
+            less = "" if method == held_out.LEARNED else compared(ours, those, 4)
+            rows.append([
+                name, method, median(study.values(name, method, of="held out")),
+                *(("", "") if method == held_out.ALONE else gains), less,
+                median(study.values(name, method, of="features"), 1),
+            ])  # fmt: skip
     columns = [
         "table", "model", "log density of an entry", "less that of columns alone",
-        "better than columns alone", "features in use",
+        "better than columns alone", f"{held_out.LEARNED}, less it", "features in use",
     ]  # fmt: skip
     return table(columns, rows)
 

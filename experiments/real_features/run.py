@@ -21,7 +21,7 @@ from experiments.real_features.cases import Case, load
 from experiments.real_features.methods import MOFA, Answer, methods
 from experiments.rivals.others import add_option
 from experiments.shared import BLUE, GREEN, GREY, ORANGE, save, table, write_text
-from experiments.study import BETWEEN, Study, median, paired, parse, parser
+from experiments.study import BETWEEN, Study, compared, median, parse, parser
 from ribp.checks import FloatArray
 from ribp.testing.recovery import f1, feature_f1
 
@@ -134,10 +134,7 @@ def _gain(study: Study, case: str, name: str) -> str:
     theirs = study.by_seed(case, RUNS[name], of=name)
     if _stopped(np.array(list(theirs.values()))):
         return _STOPPED
-    mean, error, verdict = paired(study.by_seed(case, RUNS[OURS], of=OURS), theirs)
-    if not np.isfinite(mean):
-        return ""
-    return f"{mean:+.3f} ± {error:.3f} {verdict}" if verdict else f"{mean:+.3f}, one seed"
+    return compared(study.by_seed(case, RUNS[OURS], of=OURS), theirs)
 
 
 def _stopped(values: FloatArray) -> bool:

@@ -33,7 +33,7 @@ from experiments.shared import table, write_text
 FRESH, LOOKED_AT = "fresh", "looked at"
 ALL = "chords-power-1332"
 SEEDS = {FRESH: range(30, 40), LOOKED_AT: range(20, 25)}
-FEW = range(30, 33)
+FEW = range(30, 35)
 TAKEN_APART = ("chords-exact", "missing-one", "bars", "signed", "ibp-20")
 PRIORS = {"chords-power": (1, 4, 16), "ibp-20": (1, 16)}
 """v of the noise prior, standard units; 1 is the library's."""

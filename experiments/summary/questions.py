@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.shared import table
-from experiments.study import paired
+from experiments.study import compared
 from experiments.summary.cells import Cell
 
 _VAGUE = {
@@ -135,5 +135,4 @@ def _answer(cells: tuple[Cell, Cell] | Cell, digits: int) -> str:
             f"{v:.{digits}f}" for v in (np.median(values), min(values), max(values))
         )
         return f"{middle} ({low} to {high})"
-    mean, error, word = paired(cells[0].values(), cells[1].values())
-    return f"{mean:+.{digits}f} ± {error:.{digits}f}, {word}" if word else ""
+    return compared(cells[0].values(), cells[1].values(), digits)

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from experiments.chains import chain
 from experiments.shared import BLUE, save, table, write_text
-from experiments.study import Study, median, paired, parse, parser
+from experiments.study import Study, compared, median, parse, parser
 from experiments.vague_counts.cases import KNOWLEDGE, NAMES, Case, knowledge, load
 from experiments.vague_counts.rivals import RIVALS
 from ribp.likelihoods import LinearGaussian
@@ -140,8 +140,7 @@ def _write_paired(path: Path, study: Study) -> None:
         cells = []
         for name in names:
             exact, less = (study.by_seed(name, what, of="f1") for what in (KNOWLEDGE[0], other))
-            mean, error, word = paired(exact, less)
-            cells.append(f"{mean:+.3f} ± {error:.3f} {word}" if word else "")
+            cells.append(compared(exact, less))
         if any(cells):
             rows.append([other, *cells])
     write_text(path, table(("F1 with exact counts, less", *names), rows))

@@ -142,6 +142,9 @@ def test_paired_differences():
     assert study.paired({0: 1.0, 1: 1.0}, {0: 0.5, 1: 0.5}) == (0.5, 0.0, "ahead")
     np.testing.assert_equal(study.paired({0: 1.0}, {0: 0.5}), (0.5, math.nan, ""))
     np.testing.assert_equal(study.paired({0: 1.0}, {}), (math.nan, math.nan, ""))
+    assert study.compared({0: 0.5, 1: 0.7}, {0: 0.4, 1: 0.7}) == "+0.050 ± 0.050, level"
+    assert study.compared({0: 1.0}, {0: 1.25, 1: 7.0}, digits=1) == "-0.2, one seed"
+    assert study.compared({0: 1.0}, {}) == ""
 
 
 def test_numbers_of_seeds_in_any_order(tmp_path):
@@ -422,7 +425,7 @@ def test_what_is_gained_over_other_models(tmp_path):
     assert lines == [
         "| IBP, Gibbs |  | over 200 features |",
         "| IBP, Gibbs, k largest |  | over 200 features |",
-        "| NMF | +0.110 ± 0.006 ahead | -0.110 ± 0.006 behind |",
+        "| NMF | +0.110 ± 0.006, ahead | -0.110 ± 0.006, behind |",
         "| K-SVD | +0.000, one seed |  |",
     ]
 
