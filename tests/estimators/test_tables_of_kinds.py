@@ -248,6 +248,22 @@ def test_replicates_have_the_columns_of_the_data(model):
     assert set(checks.worst)
 
 
+def test_known_features_stay_what_they_are(model, tmp_path):
+    known = model.components_[:2] + 0.25  # what levels of a site have in common does not count
+    other = fitted(fixed_components=known, random_state=3)
+    sites = [name.startswith("site=") for name in model.result_.tree["features"]["latent"].values]
+    np.testing.assert_allclose(other.components_[:2, ~np.array(sites)], known[:, ~np.array(sites)])
+    np.testing.assert_allclose(other.components_[:2, sites], model.components_[:2, sites])
+    drawn = other.result_.draws(100).parameters
+    for given in drawn:
+        np.testing.assert_allclose(given.features[:2], other.components_[:2], atol=1e-12)
+    assert np.ptp([given.features[2] for given in drawn], axis=0).min() > 0.0
+    other.save(tmp_path / "fit.nc")
+    again = ribp.load(tmp_path / "fit.nc")
+    np.testing.assert_array_equal(again.transform(X, ONES), other.transform(X, ONES))
+    assert_same_results(fitted(fixed_components=known, random_state=3).result_, other.result_)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -255,7 +271,7 @@ def test_replicates_have_the_columns_of_the_data(model):
         ({"method": "structured"}, 'must be "gibbs-rows"'),
         ({"entries": "strengths"}, 'must be "gaussian" or "poisson" with entries="strengths"'),
         ({"background": False}, "must be on where columns have kinds"),
-        ({"fixed_components": np.ones((1, 11))}, "fixed_components must be left alone where col"),
+        ({"fixed_components": np.ones((1, 9))}, "must have 8 columns: one for each column of X,"),
         ({"noise": "shared"}, "noise must be left alone"),
         ({"noise_scale": 1.0}, "noise_scale must be left alone"),
         (

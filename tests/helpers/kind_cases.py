@@ -45,7 +45,10 @@ TABLES |= {
     "mixed, gap": (list(KINDS), "gap", None),
     "mixed, learned law": (["ordinal", "categorical", "real"], "learned", 0.8),
     "exposures, gap": (["log-poisson", "negbin", "binary"], "gap", None),
+    "known features": (["real", "positive", "binary", "categorical"], "interval", None),
 }
+KNOWN = ((1.5, -0.7, 1.0, 0.8, -1.1, 0.3), (-0.6, 1.2, -1.4, 0.0, 0.5, -0.5))
+"""The first features of a table of these kinds, where they are known."""
 
 
 def column(kind, number=0.3):
@@ -63,7 +66,8 @@ def joint(name):
     """Return the joint test of one of the tables."""
     names, law, scale = TABLES[name]
     exposure = "given" if "exposures" in name else "one"
-    return Joint(table(names, feature_scale=scale, exposure=exposure), law)
+    known = KNOWN if "known" in name else ()
+    return Joint(table(names, feature_scale=scale, exposure=exposure, known=known), law)
 
 
 class Joint:

@@ -86,6 +86,13 @@ def test_rows_that_are_updated_wrongly_are_caught(names, change, centre):
     assert holds(Joint(law, "interval", right, 4, share).one_sweep, 200)
 
 
+def test_noise_that_moves_as_if_known_features_moved_with_it_is_caught(monkeypatch):
+    made = Joint(table(["real"] * 3, known=((4.0, -5.0, 3.0),)), sweeps=2)
+    assert holds(made.one_sweep, 600)
+    monkeypatch.setattr(Steps, "_known_squares", lambda self, some, once, t: 0.0)
+    assert is_caught(made.one_sweep, 600)
+
+
 def test_a_way_back_by_the_old_slope_is_caught(monkeypatch):
     """The reverse proposal must be that of the new point."""
     monkeypatch.setattr(kind_steps, "TOGETHER", 0.0)

@@ -19,6 +19,7 @@ from ribp.io.input_options import InputFile, known_features
 from ribp.io.kind_columns import expanded
 from ribp.io.large_files import LargeFile
 from ribp.kinds import Kind
+from ribp.kinds.kind import latent_names
 from ribp.results import Result
 from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
@@ -87,7 +88,7 @@ def begin(
         arguments = arguments | {"likelihood": expanded(arguments["likelihood"], file.file)}
         model.set_params(likelihood=arguments["likelihood"])
         table = as_table(file, source["holdout"], source["seed"], arguments["likelihood"])
-        model.set_params(fixed_components=known_features(known, table.dim_names))
+        model.set_params(fixed_components=known_features(known, _feature_names(table)))
         prepared = model.prepare(*_rows_of(table))
     arguments = arguments | {"fixed_components": model.fixed_components}
     folder.create({"source": source, "estimator": arguments}, overwrite)
@@ -95,6 +96,13 @@ def begin(
         folder.write_hidden(table)
     folder.log(f"fit {path} with seed {source['seed']}")
     return StartedRun(folder, model, table, large, prepared)
+
+
+def _feature_names(table: InputTable) -> list[str] | None:
+    """Return the names of the columns of features; None if data have none."""
+    if table.dim_names is None or table.kinds is None:
+        return table.dim_names
+    return latent_names(table.kinds, table.dim_names)
 
 
 def read_again(path: Path) -> StartedRun:

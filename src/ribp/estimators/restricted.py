@@ -77,8 +77,9 @@ class RestrictedIBP(Features):
         Whether there is something that every row has and nobody counts, such as offsets of columns:
         True, False, or "auto" to find out by a short search.
     fixed_components
-        Features that are known and stay what they are, shape (features, dims); others are found
-        beside them. They come first in `components_`. With method="gibbs-rows".
+        Features that are known and stay what they are, in the units and with the columns of
+        `components_`, where they come first; others are found beside them. With
+        method="gibbs-rows".
     n_chains, n_warmup, n_draws
         Chains, and sweeps of each that are thrown away and kept.
     n_jobs

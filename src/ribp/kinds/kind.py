@@ -17,8 +17,9 @@ Columns of numbers have units: law and data may be in standard units or in those
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -172,6 +173,15 @@ class Kind(ABC):
         if not values.size:
             return ColumnLook(0.0, 0.0, 0.0, found)
         return ColumnLook(float(values.size), float(numbers.mean()), float(numbers.var()), found)
+
+
+def latent_names(kinds: Sequence[Kind], names: Sequence[Any]) -> list[str]:
+    """Return names of the latent columns of a table: that of the column, or "column=level"."""
+    return [
+        f"{name}={level}" if kind.width > 1 else str(name)
+        for kind, name in zip(kinds, names, strict=True)
+        for level in (kind.levels if kind.width > 1 else ("",))
+    ]
 
 
 def whole(values: FloatArray, most: float = 2.0**53) -> np.ndarray:

@@ -10,7 +10,8 @@ augmented: rows are weighed directly, and a missing entry drops out of every sum
 units of their own noise, so that one feature scale a serves all kinds. Features are updated by
 Newton-Metropolis steps, which ask all rows for sums (`ribp.likelihoods.kind_steps`). What the
 levels of a feature in a column with unordered levels have in common is not seen by the data: it is
-drawn from its prior in every sweep and never reported, components are contrasts.
+drawn from its prior in every sweep and never reported, components are contrasts. The first features
+may be known: they are part of eta, and no prior weighs them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.kinds.kind import Kind
 from ribp.likelihoods import exposures
-from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, shown
+from ribp.likelihoods.data import BoolArray, Data, Rows, exact_sums, in_use, put_known, shown
 from ribp.likelihoods.kind_columns import Column
 from ribp.likelihoods.kind_rows import RowsOfKinds
 from ribp.likelihoods.kind_steps import OWN_DEVIATION, Steps
@@ -74,7 +75,7 @@ class ColumnsOfKinds(RowsOfKinds):
     feature_scale
         a: a number to keep it fixed; None to learn it.
     known
-        No features can be known.
+        The first rows of A, if they are known: on the scale of eta, one number a latent column.
     exposure, exposure_unit
         "given" if rows come with exposures, which act on columns of counts; and their mean.
     """
@@ -101,16 +102,24 @@ class ColumnsOfKinds(RowsOfKinds):
     @classmethod
     def of(cls, asked: Asked, columns: tuple[Column, ...]) -> Self:
         """Return the likelihood that users ask for, of these columns."""
-        if asked.known:
-            raise InputError(
-                "fixed_components",
-                "must be left alone where columns have kinds",
-                f"{len(asked.known)} features",
-                "Leave it out.",
-            )
         cls._check_exposure(asked.exposure, columns)
         nothing = Moments(*np.zeros((3, len(columns))))
-        return replace(cls.make(asked._replace(background=True), nothing), columns=columns)
+        made = replace(cls.make(asked._replace(background=True), nothing), columns=columns)
+        made._check_known()
+        known = made._contrasts(made.known_features).tolist() if asked.known else []
+        return replace(made, known=tuple(map(tuple, known)))
+
+    def _check_known(self) -> None:
+        """Raise an `InputError` unless known features have a number for each latent column."""
+        width, number = {len(row) for row in self.known}, self.places.n_latent
+        if width - {number}:
+            raise InputError(
+                "fixed_components",
+                f"must have {number} columns: one for each column of X, and one for each level of "
+                "those whose levels have no order",
+                f"{max(width - {number})} columns",
+                "Pass features as `components_` has them.",
+            )
 
     @staticmethod
     def _check_exposure(mode: str, columns: tuple[Column, ...]) -> None:
@@ -182,12 +191,17 @@ class ColumnsOfKinds(RowsOfKinds):
     def reported(self, parameters: KindsParameters) -> KindsParameters:
         """Return parameters in the units of the user, levels as contrasts."""
         given = self._in_units(parameters, 1.0)
-        features, background = given.features.copy(), given.background.copy()
+        return given._replace(
+            features=self._contrasts(given.features), background=self._contrasts(given.background)
+        )
+
+    def _contrasts(self, numbers: FloatArray) -> FloatArray:
+        """Return latent numbers, those of unordered levels less their mean."""
+        numbers = numbers.copy()
         for d in self.places.levels.tolist():
             at = self.places.latent(d)
-            features[:, at] -= features[:, at].mean(axis=1, keepdims=True)
-            background[at] -= background[at].mean()
-        return given._replace(features=features, background=background)
+            numbers[..., at] -= numbers[..., at].mean(axis=-1, keepdims=True)
+        return numbers
 
     def standardised(self, parameters: KindsParameters) -> KindsParameters:
         """Return parameters, given in the units of the user, in standard units."""
@@ -210,6 +224,7 @@ class ColumnsOfKinds(RowsOfKinds):
         """Return parameters of the size of the data."""
         places = self.places
         features = np.zeros((n_features, places.n_latent))
+        put_known(self.known_features, features)
         return KindsParameters(
             features, places.centre.copy(), self.feature_scale or 1.0, places.start.copy()
         )
@@ -239,6 +254,7 @@ class ColumnsOfKinds(RowsOfKinds):
         features = scale * sizes * rng.standard_normal((n_features, places.n_latent))
         background = places.centre + BACKGROUND_WIDTH * sizes * rng.standard_normal(places.n_latent)
         own = places.start + OWN_DEVIATION * rng.standard_normal(places.start.size)
+        put_known(self.known_features, features)
         return KindsParameters(features, background, scale, own)
 
     def draw_data(
@@ -272,18 +288,21 @@ class ColumnsOfKinds(RowsOfKinds):
     ) -> KindsParameters:
         """Take a step of all features and own numbers, and draw their scale."""
         features, background, scale, own = parameters
-        places, used = self.places, np.flatnonzero(sums.used)
-        steps = Steps(rng, sums.ask, places, features, background, own, scale, BACKGROUND_WIDTH)
+        places, free = self.places, np.arange(len(features)) >= len(self.known)
+        used, unused = np.flatnonzero(sums.used & free), np.flatnonzero(~sums.used & free)
+        steps = Steps(
+            rng, sums.ask, places, features, background, own, scale, BACKGROUND_WIDTH,
+            len(self.known),
+        )  # fmt: skip
         steps.take(used)
         features, background = steps.features, steps.background
         if self.feature_scale is None:
             squares = features[used] ** 2 / places.variance
             rate = 0.5 * (_VARIANCE + float(squares.sum()))
             scale = math.sqrt(rate / rng.standard_gamma(_SHAPE + 0.5 * squares.size))
-        unused = np.flatnonzero(~sums.used)
         sizes = np.sqrt(places.variance)
         features[unused] = scale * sizes * rng.standard_normal((unused.size, places.n_latent))
-        self._draw_common(rng, features, background, scale)
+        self._draw_common(rng, features[len(self.known) :], background, scale)
         return KindsParameters(features, background, scale, steps.own)
 
     def _draw_common(
@@ -314,7 +333,8 @@ class ColumnsOfKinds(RowsOfKinds):
         """Return the log density of parameters, the feature scale as log a^2."""
         places, scale = self.places, parameters.feature_scale
         size = np.sqrt(places.variance)
-        value = _normal(parameters.features[used], scale * size)
+        free = used & (np.arange(used.size) >= len(self.known))
+        value = _normal(parameters.features[free], scale * size)
         value += _normal(parameters.background - places.centre, BACKGROUND_WIDTH * size)
         value += _normal(parameters.own - places.start, np.float64(OWN_DEVIATION))
         if self.feature_scale is None:

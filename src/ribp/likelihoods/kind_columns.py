@@ -18,7 +18,7 @@ import numpy as np
 from ribp.checks import FloatArray, IntArray
 from ribp.errors import InputError
 from ribp.kernels.kind_terms import LEVELS, Columns
-from ribp.kinds.kind import ColumnLook, Kind
+from ribp.kinds.kind import ColumnLook, Kind, latent_names
 from ribp.kinds.positive import Positive
 from ribp.kinds.stored import from_json, to_json
 from ribp.likelihoods.data import BoolArray, Data
@@ -133,12 +133,8 @@ class Places:
         self._fixed = self._first_columns()
 
     def latent_names(self, names: Sequence[Any]) -> list[str]:
-        """Return names of latent columns: that of the column, or "column=level"."""
-        return [
-            f"{name}={level}" if kind.width > 1 else str(name)
-            for kind, name in zip(self.kinds, names, strict=True)
-            for level in (kind.levels if kind.width > 1 else ("",))
-        ]
+        """Return names of latent columns."""
+        return latent_names(self.kinds, names)
 
     def own_names(self, names: Sequence[Any]) -> list[str]:
         """Return names of what columns have of their own."""

@@ -115,6 +115,12 @@ class RowsOfKinds(KindEntryLaw):
         bend = self._bend(parameters, 0.0)
         return self._working(data, parameters, 0.0, bend), 1.0 / bend
 
+    def beside_features(self, data: Data) -> FloatArray:
+        """Return eta as a Newton step from the background has it; the background where missing."""
+        given = self.first_guess(data, len(self.known))
+        found = self.working(data, given)[0]
+        return np.where(shown(found), found.values, given.background)
+
     def _bend(self, parameters: Any, share: float) -> FloatArray:
         """Return the bend of the log-likelihood where rows have a share of every feature."""
         eta = (parameters.background + share * parameters.features.sum(axis=0))[None, :]

@@ -18,7 +18,10 @@ with J uniform on 0 .. K - 1 and a random width w: any of its points would have 
 same probability, so one of them is drawn in proportion to its posterior. It takes one look at all
 rows, however many candidates there are. The noise s of a column of numbers moves together with its
 features, as s e^u and A e^-u, b e^-u: what features make of the data stays, and the move needs
-only the sum of squares of residuals.
+only the sum of squares of residuals. Features that are known, in units of the noise, stay as they
+are: with k what they add to eta, r the residual without them, and t = e^-u, it needs
+
+    sum (t r - k)^2 = t^2 sum (r - k)^2 + (1 - t) ((1 + t) sum k^2 - 2 t sum r k).
 """
 
 from __future__ import annotations
@@ -131,6 +134,8 @@ class Steps:
     scale: float
     width: float
     """Prior standard deviation of the background."""
+    n_known: int = 0
+    """How many features, the first ones, never change."""
     columns: Columns = field(init=False)
 
     def __post_init__(self) -> None:
@@ -267,11 +272,7 @@ class Steps:
         some = np.flatnonzero(self.columns.form == SQUARE)
         if not some.size:
             return
-        question = OwnSums(
-            self.places, self.columns, self.features, self.background, some,
-            np.zeros((some.size, 2, 1)),
-        )  # fmt: skip
-        squares, number = self.ask(question).T
+        squares, number = self._residuals(some, 1)
         latent, at = self.columns.at[some], self.places.own_at[self.columns.place[some]]
         entries = self.features[np.ix_(used, latent)]
         shrunk = (entries**2).sum(axis=0) / self.scale**2 + (
@@ -280,6 +281,8 @@ class Steps:
         candidates = lattice(self.rng, self.own[at])
         u = candidates - self.own[at][:, None]
         log_p = -0.5 * np.exp(-2.0 * u) * (squares + shrunk)[:, None]
+        if self.n_known:
+            log_p -= 0.5 * self._known_squares(some, squares, np.exp(-u))
         log_p -= u * (number + used.size + 1.0)[:, None]
         log_p -= 0.5 * ((candidates - self.places.start[at][:, None]) / OWN_DEVIATION) ** 2
         new = chosen(self.rng, candidates, log_p)
@@ -288,6 +291,30 @@ class Steps:
         self.features[np.ix_(used, latent)] *= factor
         self.background[latent] *= factor
         self.columns = self.places.columns(self.own)
+
+    def _residuals(self, some: IntArray, times: int) -> FloatArray:
+        """Return sums of squared residuals of columns of numbers, and numbers of entries.
+
+        Features that are known count so many times.
+        """
+        features = self.features
+        if self.n_known:
+            features = features.copy()
+            features[: self.n_known] *= times
+        question = OwnSums(
+            self.places, self.columns, features, self.background, some, np.zeros((some.size, 2, 1))
+        )
+        return np.asarray(self.ask(question)).T
+
+    def _known_squares(self, some: IntArray, once: FloatArray, t: FloatArray) -> FloatArray:
+        """Return sum (t r - k)^2 - t^2 sum (r - k)^2 for each t, shape (columns, candidates).
+
+        `once` is sum (r - k)^2.
+        """
+        none, twice = (self._residuals(some, times)[0] for times in (0, 2))
+        kk = 0.5 * (none - 2.0 * once + twice)
+        rk = 0.5 * (none + kk - once)
+        return np.asarray((1.0 - t) * ((1.0 + t) * kk[:, None] - 2.0 * t * rk[:, None]))
 
 
 def lattice(rng: np.random.Generator, values: FloatArray) -> FloatArray:

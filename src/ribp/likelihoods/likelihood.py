@@ -379,6 +379,10 @@ class Likelihood(ABC, Generic[P]):
         usual = parameters.background + parameters.features.mean(axis=0)
         return data, np.maximum(usual, 1e-3)
 
+    def beside_features(self, data: Data) -> FloatArray:
+        """Return numbers that features add up to, about, to look for known ones among rows."""
+        return data.values
+
     def redrawn(
         self,
         rng: np.random.Generator,

@@ -402,7 +402,8 @@ def _known_first(model: Model, data: Data, rows: Rows) -> Rows:
     known = model.likelihood.known_features
     wide = np.column_stack([rows, np.ones(len(rows))]).astype(np.float64)
     precision = wide.T @ wide + np.eye(wide.shape[1])
-    means = np.linalg.solve(precision, wide.T @ data.values)[: rows.shape[1]]
+    means = np.linalg.solve(precision, wide.T @ model.likelihood.beside_features(data))
+    means = means[: rows.shape[1]]
     distance = ((known[:, None] - means) ** 2).sum(axis=2)
     first = linear_sum_assignment(distance)[1]
     return np.ascontiguousarray(rows[:, [*first, *np.setdiff1d(np.arange(rows.shape[1]), first)]])
