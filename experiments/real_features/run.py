@@ -163,7 +163,8 @@ def _draw(path: Path, study: Study) -> None:
             if _stopped(v):
                 ax.text(0.03, at, _STOPPED, va="center", fontsize=8)
             ax.plot(v, [at] * v.size, "o", color=_colour(name), ms=5, alpha=0.7)
-        ax.set(title=case, xlim=(0, 1.03), xlabel="F1")
+        ax.set(title=case, xlim=(0, 1.03), xlabel="F1", xticks=(0, 0.5, 1))
+        ax.set_xticklabels(("0", "0.5", "1"))
         ax.grid(color="0.92")
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set(yticks=range(len(lines)), yticklabels=lines, ylim=(len(lines) - 0.5, -0.5))

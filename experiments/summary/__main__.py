@@ -19,15 +19,16 @@ from experiments.summary.cells import FOUND, HELD_OUT, Row
 
 OUT = Path(__file__).parent / "results"
 _COLOURS = {
-    cells.DEFAULT: (BLUE, "o"), cells.OWN: (BLUE, "D"), cells.UNTOLD: (BLUE, "x"),
+    cells.DEFAULT: (BLUE, "o"), cells.SHARED: (BLUE, "s"),
+    cells.OWN: (BLUE, "D"), cells.UNTOLD: (BLUE, "x"),
     cells.NMF: (ORANGE, "o"), cells.NMF_MORE: (ORANGE, "x"),
     cells.KSVD: (GREEN, "o"), cells.KSVD_MORE: (GREEN, "x"), cells.BUFFET: ("black", "+"),
 }  # fmt: skip
 """Of methods in the picture; all others are grey."""
 _COLUMNS = (
-    cells.DEFAULT, cells.OWN, cells.UNTOLD, cells.BUFFET, cells.NMF, cells.NMF_MORE, cells.KSVD,
-    cells.KSVD_MORE, cells.DICTIONARY, cells.FACTORS, cells.CHOSEN, cells.MOFA, cells.PCA,
-    cells.CHANCE, cells.ALONE,
+    cells.DEFAULT, cells.SHARED, cells.OWN, cells.UNTOLD, cells.BUFFET, cells.NMF, cells.NMF_MORE,
+    cells.KSVD, cells.KSVD_MORE, cells.DICTIONARY, cells.FACTORS, cells.CHOSEN, cells.MOFA,
+    cells.PCA, cells.CHANCE, cells.ALONE,
 )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from experiments.study import BETWEEN
 
 ROOT = Path(__file__).parents[1]
 
-DEFAULT, OWN, UNTOLD, BUFFET = (
-    "R-IBP", "R-IBP, own model", "R-IBP, no counts", "IBP"
+DEFAULT, SHARED, OWN, UNTOLD, BUFFET = (
+    "R-IBP", "R-IBP, one noise", "R-IBP, own model", "R-IBP, no counts", "IBP"
 )  # fmt: skip
 NMF, NMF_MORE = "NMF, told", "NMF, more"
 KSVD, KSVD_MORE = "K-SVD, told", "K-SVD, more"
@@ -73,6 +73,7 @@ def _real(case: str, own: str = "", untold: Cell | None = None) -> dict[str, Cel
 
     found = {
         DEFAULT: cell("restricted", "R-IBP, Gibbs"),
+        SHARED: cell("shared", "R-IBP, one noise"),
         BUFFET: cell("buffet", "IBP, Gibbs"),
         NMF: cell("nmf", "NMF"),
         NMF_MORE: cell("nmf twice", "NMF, twice the features"),

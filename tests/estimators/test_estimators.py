@@ -451,6 +451,19 @@ def test_columns_far_from_zero_without_a_background_are_named():
 
 
 @whatever_is_found
+def test_counts_of_rare_things_give_a_warning_where_they_have_noise_by_column():
+    words = np.random.default_rng(2).poisson(0.1, (40, 6)).astype(float)
+    with pytest.warns(FitWarning, match="X holds .*features of rare entries") as heard:
+        found = model(n_chains=1, background=True).fit(words)
+    assert sum("rare entries" in str(one.message) for one in heard) == 1
+    assert "rare-counts" in [notice.code for notice in found.result_.summary().warnings]
+    rows = {"method": "gibbs-rows", "likelihood": "poisson"}
+    for options in ({"noise": "shared"}, rows, {"noise_scale": 0.3}):
+        found = model(n_chains=1, background=True, **options).fit(words)
+        assert "rare-counts" not in [notice.code for notice in found.result_.warnings]
+
+
+@whatever_is_found
 def test_data_of_which_nothing_was_observed():
     with pytest.warns(FitWarning, match="No entry of X was observed.*prior"):
         model(n_chains=1).fit(np.full((5, 3), np.nan))

@@ -1,5 +1,7 @@
 """Strange columns are named, and honest ones are not."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,32 @@ def test_limits_are_far_from_quartiles():
 def test_columns_far_from_zero_are_named():
     (notice,) = module.offset_notices(np.array([0.0, 1e6]), ["a", "b"])
     assert "column 'b'" in notice.text
+
+
+@pytest.mark.parametrize(
+    ("means", "top", "words"),
+    [
+        (
+            [0.1, 0.2, 5.0],
+            9,
+            'X holds counts, and 2 of 3 columns .* likelihood="poisson".*, or noise',
+        ),
+        ([0.1, 0.2, 0.2], 1, 'zeros and ones, and 3 of 3 .* RestrictedIBP\\("gibbs-rows", lik'),
+        ([0.1, 5.0, 5.0], 9, None),  # one column only
+        ([0.5, 0.4, 0.2], 1, None),  # not that rare
+    ],
+)
+def test_counts_of_rare_things_are_told(means, top, words):
+    rng = np.random.default_rng(1)
+    X = np.minimum(rng.poisson(means, (400, 3)), top).astype(float)
+    said = module.rare_count_notices(in_memory(as_data(X)).look())
+    assert [notice.code for notice in said] == ["rare-counts"] * (words is not None)
+    if words:
+        assert re.search(words, said[0].text)
+        X[0, 0] = 0.5
+        assert not module.rare_count_notices(in_memory(as_data(X)).look())
+        X[:, :] = np.nan
+        assert not module.rare_count_notices(in_memory(as_data(X)).look())
 
 
 def test_all_of_a_few_rows_are_looked_at():

@@ -43,12 +43,15 @@ from ribp.likelihoods.validation import as_data
 from ribp.posterior.laws import Counts
 from ribp.results import Result
 from ribp.results.settings import AnyModel
-from ribp.rows.column_notices import column_notices
+from ribp.rows.column_notices import column_notices, rare_count_notices
 from ribp.rows.homes import home_of
 from ribp.rows.local import in_memory
 from ribp.rows.store import RowStore
 from ribp.running.progress import ProgressOption
 from ribp.threads import n_workers
+
+_EARLY = ("absurd-cell", "nothing-observed", "rare-counts")
+"""Codes of notices that are given before any work."""
 
 
 @dataclass(eq=False, repr=False)
@@ -118,6 +121,9 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         if own is not None:
             likelihood = exposures.in_unit_of(likelihood, own)
         model, grow = self._model(store.shape[0], likelihood, counts)
+        notices = column_notices(store, dim_names, row_names)
+        if (self.likelihood, self.noise, self.noise_scale) == ("gaussian", "per-dim", "learn"):
+            notices += rare_count_notices(store.look())
         return prepare(
             model,
             store,
@@ -130,14 +136,14 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
             seed=entropy(self.random_state),
             row_names=row_names,
             dim_names=dim_names,
-            notices=column_notices(store, dim_names, row_names),
+            notices=notices,
         )
 
     def fit_prepared(self, prepared: Prepared) -> Self:
         """Run a fit that `prepare` has returned."""
         notices = prepared.about.notices
         for notice in notices:
-            if notice.code in ("absurd-cell", "nothing-observed"):  # before any work
+            if notice.code in _EARLY:
                 warnings.warn(notice.text, FitWarning, stacklevel=4)
         result = run(
             prepared, n_jobs=self.n_jobs, progress=self.progress, checkpoint=self.checkpoint

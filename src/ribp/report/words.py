@@ -70,6 +70,8 @@ _ADVICE = {
     "constant-column": "Leave the column out; it does no harm.",
     "missing-column": "Leave the column out; it does no harm.",
     "nothing-observed": "Check how missing entries are coded.",
+    "rare-counts": "Fit again with --likelihood poisson (counts), with --method gibbs-rows"
+    " --likelihood binary (yes or no), or with --noise shared, and compare the features.",
     "far-from-zero": f"{_BACKGROUND}, or leave it to --background auto.",
     "misfit-column-mean": f"{_BACKGROUND}.",
     "misfit-column-spread": "Give each column its own noise; look at the column for numbers that"

@@ -8,6 +8,9 @@
     nothing-observed   nothing was observed at all
     far-from-zero      the mean of a column is more than ten times its spread, and there is no
                        background
+    rare-counts        whole numbers that are mostly zero in half of the columns, or more, where
+                       every column has Gaussian noise of its own: on words of news, diagnoses and
+                       rare yes or no that found fewer true features than any other choice
 
 A column of which half or more of the entries are equal, such as sparse counts, has an interquartile
 range of zero and thus no absurd entries. Quartiles are those of at most 10 000 rows, evenly spaced;
@@ -30,6 +33,8 @@ ABSURD = 1e6
 """Times the interquartile range, from the median."""
 FAR = 10.0
 """Times the spread, from zero."""
+RARE = 0.25
+"""A mean of whole numbers, so that at least three in four are zero."""
 _FLAT = 1e-10
 _SAMPLE = 10_000
 _ROWS = 2**14
@@ -92,6 +97,22 @@ def offset_notices(means: FloatArray, dim_names: Sequence[str] | None = None) ->
     places = _listed([column_place(one, dim_names) for one in at[:_SHOWN]], len(at) - _SHOWN)
     text = f"X: the mean of {places} is more than {FAR:g} times its spread, without a background."
     return [Notice("far-from-zero", text)]
+
+
+def rare_count_notices(look: FirstLook) -> list[Notice]:
+    """Return a notice if data are counts of rare things, for Gaussian noise by column."""
+    seen = look.moments.number > 0
+    rare = seen & (look.moments.mean < RARE) & (look.high > 0.0)
+    if look.not_a_count is not None or 2 * rare.sum() < max(int(seen.sum()), 1):
+        return []
+    flags = bool((look.high[seen] <= 1.0).all())
+    held, law = ("zeros and ones", "binary") if flags else ("counts", "poisson")
+    text = (
+        f"X holds {held}, and {rare.sum()} of {rare.size} columns are zero in at least three rows "
+        "of four: noise of its own for every column makes features of rare entries. "
+        f'Try RestrictedIBP("gibbs-rows", likelihood="{law}"), or noise="shared".'
+    )
+    return [Notice("rare-counts", text)]
 
 
 def _empty_columns(
