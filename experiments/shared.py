@@ -62,6 +62,7 @@ def write_results(
     numbers: Any,
     timing: Mapping[str, Any],
     made_by: Mapping[str, str] | None = None,
+    older: Sequence[Mapping[str, Any]] = (),
     verified: Mapping[str, Any] | None = None,
 ) -> Any:
     """Write results.json: whole or not at all, six digits, one line per list.
@@ -80,6 +81,8 @@ def write_results(
         Minutes and seconds, which differ from run to run.
     made_by
         Versions that made the numbers; None for those of today.
+    older
+        Runs that other versions have made, and these versions.
     verified
         Versions by which some of the numbers were made again, and which of them are the same.
     """
@@ -90,6 +93,7 @@ def write_results(
         "versions": made_by or versions(),
         "numbers": numbers,
         "timing": timing,
+        **({"older": older} if older else {}),
         **({"verified": verified} if verified else {}),
     }
     whole = as_stored(whole)

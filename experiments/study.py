@@ -1,9 +1,11 @@
 """A study of many runs: each is written when it ends, and a study that was stopped goes on.
 
-Runs have keys. `results.json` holds what is known; another setting, other versions, or a quick
-study in the same folder, begin anew. `--minutes` begins no run after so many. Parts of a study that
-ran side by side in folders of their own are put together by `--join`. `--verify 5` makes five of
-the stored runs again, by the code of today, and writes down which numbers are the same.
+Runs have keys. `results.json` holds what is known; another setting, or a quick study in the same
+folder, begins anew. Runs by other versions are kept, and listed as older, until they have been made
+again, one by one. `--minutes` begins no run after so many: with -1 only tables and pictures are
+made. Parts of a study that ran side by side in folders of their own are put together by `--join`.
+`--verify 5` makes five of the stored runs again, by the code of today, and writes down which
+numbers are the same.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ class Study:
         self.seconds: dict[str, float] = {}
         self._began, self._console = time.perf_counter(), Console()
         self._made_by, self._verified = shared.versions(), dict[str, Any]()
+        self._older: list[dict[str, Any]] = []
         self._again: set[str] = set()
         stored = _read(given.out)
         if given.verify and stored:
@@ -69,34 +72,43 @@ class Study:
             self._verified = {"versions": shared.versions(), "same": [], "other": []}
         if self._same(stored):
             self._take(stored)
+            self._older = _older(stored, self._made_by)
             self._verified = self._verified or stored.get("verified", {})
         if given.verify:
             some = np.random.default_rng(given.verify).permutation(sorted(self.numbers))
             self._again = set(some[: given.verify].tolist())
         for folder in given.join:
-            if not self._same(stored := _read(folder)):
+            if not self._same(stored := _read(folder)) or stored["versions"] != self._made_by:
                 raise SystemExit(f"{folder} has no results of this setting and these versions")
             self._take(stored)
         if given.join:
             self._write()
 
     def _same(self, stored: dict[str, Any]) -> bool:
-        """Return whether stored results could have been made by this study."""
-        mine = {
-            "quick": self.options.quick, "setting": self.setting, "versions": self._made_by,
-        }  # fmt: skip
+        """Return whether stored results answer what this study asks."""
+        mine = {"quick": self.options.quick, "setting": self.setting}
         return {name: stored.get(name) for name in mine} == mine
 
     def _take(self, stored: dict[str, Any]) -> None:
-        self.numbers |= stored["numbers"]
-        self.seconds |= stored["timing"]["seconds"]
+        """Take over runs, but older ones only where there are no others."""
+        old = _keys(_older(stored, self._made_by))
+        for name in stored["numbers"]:
+            if name not in old or name not in self.numbers:
+                self._put(name, stored["numbers"][name], stored["timing"]["seconds"][name])
+
+    def _put(self, name: str, numbers: dict[str, Any], seconds: float) -> None:
+        self.numbers[name], self.seconds[name] = numbers, seconds
+        for group in self._older:
+            group["runs"] = [one for one in group["runs"] if one != name]
+        self._older = [group for group in self._older if group["runs"]]
 
     def wants(self, *parts: str | int) -> bool:
         """Return whether a run has not been made, and there is time for it."""
         if self.options.verify:
             return key(*parts) in self._again
         late = (time.perf_counter() - self._began) / 60 > self.options.minutes
-        return key(*parts) not in self.numbers and not late
+        old = key(*parts) in _keys(self._older)
+        return (old or key(*parts) not in self.numbers) and not late
 
     def add(self, *parts: str | int, numbers: dict[str, Any], seconds: float) -> None:
         """Write down a run; the last part of its key is the seed."""
@@ -108,7 +120,7 @@ class Study:
             self._console.print(f"{name}: {'the same' if same else 'OTHER'}", highlight=False)
             self._write()
             return
-        self.numbers[name], self.seconds[name] = numbers, seconds
+        self._put(name, numbers, seconds)
         shown = ", ".join(f"{k} {v:.3f}" for k, v in numbers.items() if isinstance(v, float))
         self._console.print(f"{name}: {shown}, {seconds:.1f} s", highlight=False)
         self._write()
@@ -122,6 +134,7 @@ class Study:
             numbers=self.numbers,
             timing={"minutes": minutes, "seconds": self.seconds},
             made_by=self._made_by,
+            older=self._older,
             verified=self._verified,
         )
 
@@ -142,6 +155,19 @@ def _read(folder: Path) -> dict[str, Any]:
     path = folder / "results.json"
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return found
+
+
+def _older(stored: Mapping[str, Any], versions: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return which runs were made by other versions, by these versions."""
+    groups = [dict(group) for group in stored.get("older", [])]
+    if stored["versions"] != versions:
+        runs = [name for name in stored["numbers"] if name not in _keys(groups)]
+        groups.append({"versions": stored["versions"], "runs": runs})
+    return groups
+
+
+def _keys(groups: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {name for group in groups for name in group["runs"]}
 
 
 def key(*parts: str | int) -> str:

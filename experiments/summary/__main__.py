@@ -6,12 +6,14 @@ standard errors of it, by differences seed by seed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+import ribp
 from experiments.shared import BLUE, GREEN, GREY, ORANGE, save, table, write_text
 from experiments.study import paired
 from experiments.summary import cells, questions
@@ -74,6 +76,22 @@ def _text(values: list[float], *, bold: bool) -> str:
     return f"**{middle}**{spread}" if bold else middle
 
 
+def runs() -> list[str]:
+    """Return the lines of a table of all studies: how much of them this version has made."""
+    lines = []
+    for path in sorted(cells.ROOT.glob("*/results/results.json")):
+        whole, name = json.loads(path.read_text()), path.parts[-3]
+        page = cells.ROOT.parent / "docs" / "evaluation" / f"{name}.md"
+        older = sum(len(group["runs"]) for group in whole.get("older", []))
+        number = len(whole["numbers"])
+        if whole["versions"]["ribp"] != ribp.__version__:
+            older = number
+        minutes = f"{whole['timing']['minutes']:.0f}"
+        shown = f"[{name}]({name}.md)" if page.exists() else name
+        lines.append([shown, str(number), str(number - older), minutes])
+    return table(["study", "stored results", f"of them by {ribp.__version__}", "minutes"], lines)
+
+
 def draw(rows: Sequence[Row]) -> Figure:
     """Return the medians of all methods, a line a set of data."""
     rows = [row for row in rows if any(cell.values() for cell in row.cells.values())]
@@ -100,6 +118,7 @@ def main() -> None:
     """Write all of it."""
     write_text(OUT / "found.md", lines_of(FOUND))
     write_text(OUT / "held-out.md", lines_of(HELD_OUT))
+    write_text(OUT / "runs.md", runs())
     write_text(OUT / "questions.md", questions.lines_of(questions.QUESTIONS))
     save(draw(FOUND), OUT / "found.png")
 

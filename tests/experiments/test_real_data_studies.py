@@ -116,11 +116,55 @@ def test_parts_of_a_study_are_put_together(tmp_path):
         study.Study(joined, {"n": 4})
 
 
-def test_other_versions_begin_anew(tmp_path, monkeypatch):
-    study.Study(options(tmp_path), {}).add("x", 0, numbers={"f1": 0.5}, seconds=1.0)
+def by(monkeypatch, version):
+    monkeypatch.setattr(study.shared, "versions", lambda: {"ribp": version})
+
+
+def test_runs_by_other_versions_are_kept_until_they_are_made_again(tmp_path, monkeypatch):
+    by(monkeypatch, "1")
+    first = study.Study(options(tmp_path), {})
+    for seed in range(3):
+        first.add("x", seed, numbers={"f1": float(seed)}, seconds=1.0)
     assert not study.Study(options(tmp_path), {}).wants("x", 0)
-    monkeypatch.setattr(study.shared, "versions", lambda: {"ribp": "another"})
-    assert study.Study(options(tmp_path), {}).wants("x", 0)
+    by(monkeypatch, "2")
+    again = study.Study(options(tmp_path), {})
+    assert [again.wants("x", seed) for seed in range(4)] == [True] * 4
+    assert again.values("x", of="f1").tolist() == [0.0, 1.0, 2.0]
+    again.add("x", 1, numbers={"f1": 5.0}, seconds=2.0)
+    assert not again.wants("x", 1)
+    by(monkeypatch, "3")
+    third = study.Study(options(tmp_path), {})
+    assert third.wants("x", 1)
+    third.add("x", 2, numbers={"f1": 6.0}, seconds=2.0)
+    third = study.Study(options(tmp_path), {})
+    assert [third.wants("x", seed) for seed in range(3)] == [True, True, False]
+    assert third.values("x", of="f1").tolist() == [0.0, 5.0, 6.0]
+    stored = json.loads((tmp_path / "results.json").read_text())
+    assert stored["versions"] == {"ribp": "3"}
+    assert stored["older"] == [
+        {"versions": {"ribp": "1"}, "runs": ["x | 0"]},
+        {"versions": {"ribp": "2"}, "runs": ["x | 1"]},
+    ]
+    for seed in range(2):
+        third.add("x", seed, numbers={"f1": 0.5}, seconds=1.0)
+    assert "older" not in json.loads((tmp_path / "results.json").read_text())
+
+
+def test_a_part_that_is_joined_replaces_older_runs(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    by(monkeypatch, "1")
+    for seed in range(2):
+        made = study.Study(options(tmp_path / "a"), {})
+        made.add("x", seed, numbers={"f1": 0.0}, seconds=1.0)
+    by(monkeypatch, "2")
+    study.Study(options(tmp_path / "b"), {}).add("x", 1, numbers={"f1": 1.0}, seconds=1.0)
+    joined = study.Study(options(tmp_path / "a", join=[tmp_path / "b"]), {})
+    assert joined.values("x", of="f1").tolist() == [0.0, 1.0]
+    assert [joined.wants("x", seed) for seed in range(2)] == [True, False]
+    by(monkeypatch, "3")
+    with pytest.raises(SystemExit, match="and these versions"):
+        study.Study(options(tmp_path / "a", join=[tmp_path / "b"]), {})
 
 
 def test_medians():

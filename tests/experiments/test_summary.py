@@ -77,7 +77,7 @@ def test_questions_name_studies_and_pages_that_exist():
 def test_stored_tables_are_those_of_the_stored_results():
     page = (ROOT / "docs" / "evaluation" / "index.md").read_text()
     tables = {"found.md": summary.lines_of(FOUND), "held-out.md": summary.lines_of(HELD_OUT)}
-    tables["questions.md"] = questions.lines_of(QUESTIONS)
+    tables |= {"questions.md": questions.lines_of(QUESTIONS), "runs.md": summary.runs()}
     for file, lines in tables.items():
         assert (summary.OUT / file).read_text() == "\n".join(lines).rstrip() + "\n"
         assert f"```{{include}} ../../experiments/summary/results/{file}\n```" in page
