@@ -2,10 +2,12 @@
 
 Runs have keys. `results.json` holds what is known; another setting, or a quick study in the same
 folder, begins anew. Runs by other versions are kept, and listed as older, until they have been made
-again, one by one. `--minutes` begins no run after so many: with -1 only tables and pictures are
-made. Parts of a study that ran side by side in folders of their own are put together by `--join`.
-`--verify 5` makes five of the stored runs again, by the code of today, and writes down which
-numbers are the same.
+again, one by one.
+
+`--missing` makes only runs that no version has made, `--minutes` begins none after so many (-1 for
+tables and pictures only). Parts of a study that ran side by side in folders of their own are put
+together by `--join`. `--verify 5` makes five of the stored runs again, by the code of today, and
+writes down which numbers are the same.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ def parser(name: str, *, data: bool = True) -> argparse.ArgumentParser:
     """Return the options of a study, and of its files of data if it needs any."""
     made = shared.parser(name, data=data)
     made.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    made.add_argument(
+        "--missing", action="store_true", help="make only runs that no version has made"
+    )
     made.add_argument(
         "--join",
         type=Path,
@@ -107,7 +112,7 @@ class Study:
         if self.options.verify:
             return key(*parts) in self._again
         late = (time.perf_counter() - self._began) / 60 > self.options.minutes
-        old = key(*parts) in _keys(self._older)
+        old = key(*parts) in _keys(self._older) and not self.options.missing
         return (old or key(*parts) not in self.numbers) and not late
 
     def add(self, *parts: str | int, numbers: dict[str, Any], seconds: float) -> None:

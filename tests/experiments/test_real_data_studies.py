@@ -59,7 +59,9 @@ def densities(state):
 
 def options(tmp_path, **changed):
     return SimpleNamespace(
-        **{"out": tmp_path, "quick": False, "minutes": 1e9, "join": [], "verify": 0} | changed
+        **{"out": tmp_path, "quick": False, "minutes": 1e9, "missing": False, "join": []}
+        | {"verify": 0}
+        | changed
     )
 
 
@@ -130,6 +132,8 @@ def test_runs_by_other_versions_are_kept_until_they_are_made_again(tmp_path, mon
     again = study.Study(options(tmp_path), {})
     assert [again.wants("x", seed) for seed in range(4)] == [True] * 4
     assert again.values("x", of="f1").tolist() == [0.0, 1.0, 2.0]
+    missing = study.Study(options(tmp_path, missing=True), {})
+    assert [missing.wants("x", seed) for seed in range(4)] == [False, False, False, True]
     again.add("x", 1, numbers={"f1": 5.0}, seconds=2.0)
     assert not again.wants("x", 1)
     by(monkeypatch, "3")
