@@ -70,6 +70,9 @@ def test_known_features_are_found_by_name(ribp, table, tmp_path, monkeypatch):
     np.testing.assert_allclose(fit.components_[0], [0.9, 0.8, 0.7, 0.6, 0.5, 2, 1, -3])
     assert ribp("resume", run, "--draws", "22")[0] == 0
     assert ribp("report", run, "--out", tmp_path / "report.html")[0] == 0
+    assert re.search(
+        "Known features</td>\\s*<td[^>]*>feature0<", (tmp_path / "report.html").read_text()
+    )
     known.write_text("age,smoker\n1,2\n")
     code, _, wrong = ribp("fit", table, *ASKED, *QUICK, *words, "--overwrite")
     assert code != 0

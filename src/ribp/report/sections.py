@@ -87,6 +87,9 @@ def settings_table(fit: Fit) -> Html:
             f" {result.n_draws} stored in each",
         ),
     ]
+    known = result.feature_names[: len(result.model.likelihood.known)]
+    if known:
+        lines.insert(3, ("Known features", ", ".join(short(name) for name in known)))
     if result.exposures is not None:
         lines.insert(3, ("Exposures of rows", _exposures(result)))
     if fit.hidden is not None:
