@@ -60,7 +60,7 @@ class Study:
     Attributes
     ----------
     numbers, seconds
-        Of each run, by its key.
+        Of each run, by its key; NaN where nobody wrote down how long it took.
     """
 
     def __init__(self, given: argparse.Namespace, setting: Mapping[str, Any]) -> None:
@@ -96,10 +96,11 @@ class Study:
 
     def _take(self, stored: dict[str, Any]) -> None:
         """Take over runs, but older ones only where there are no others."""
-        old = _keys(_older(stored, self._made_by))
-        for name in stored["numbers"]:
+        old, seconds = _keys(_older(stored, self._made_by)), stored["timing"].get("seconds", {})
+        for name, numbers in stored["numbers"].items():
             if name not in old or name not in self.numbers:
-                self._put(name, stored["numbers"][name], stored["timing"]["seconds"][name])
+                taken = seconds.get(name)
+                self._put(name, numbers, math.nan if taken is None else taken)
 
     def _put(self, name: str, numbers: dict[str, Any], seconds: float) -> None:
         self.numbers[name], self.seconds[name] = numbers, seconds
@@ -131,7 +132,7 @@ class Study:
         self._write()
 
     def _write(self) -> None:
-        minutes = sum(self.seconds.values()) / 60
+        minutes = float(np.nansum([*self.seconds.values()])) / 60
         shared.write_results(
             self.options,
             seeds=sorted({int(one.split(BETWEEN)[-1]) for one in self.numbers}),
@@ -208,9 +209,9 @@ def compared(ours: Mapping[int, float], theirs: Mapping[int, float], digits: int
 
 
 def median(values: np.ndarray[Any, Any], digits: int = 3, form: str = "f") -> str:
-    """Return the median and the quartiles as text; nothing where there is nothing."""
+    """Return the median and, if they differ, the quartiles as text; nothing where is nothing."""
     v = values[np.isfinite(values)]
     if v.size == 0:
         return ""
     low, middle, high = (f"{q:.{digits}{form}}" for q in np.quantile(v, (0.25, 0.5, 0.75)))
-    return middle if v.size == 1 else f"{middle} ({low}, {high})"
+    return middle if low == high else f"{middle} ({low}, {high})"

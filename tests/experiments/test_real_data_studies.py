@@ -154,6 +154,19 @@ def test_runs_by_other_versions_are_kept_until_they_are_made_again(tmp_path, mon
     assert "older" not in json.loads((tmp_path / "results.json").read_text())
 
 
+def test_runs_whose_seconds_nobody_wrote_down(tmp_path, monkeypatch):
+    by(monkeypatch, "1")
+    study.Study(options(tmp_path), {}).add("x", 0, numbers={"f1": 0.5}, seconds=1.0)
+    stored = json.loads((tmp_path / "results.json").read_text())
+    del stored["timing"]["seconds"]
+    (tmp_path / "results.json").write_text(json.dumps(stored))
+    for _ in range(2):
+        study.Study(options(tmp_path), {}).add("x", 1, numbers={"f1": 0.5}, seconds=3.0)
+    again = study.Study(options(tmp_path), {})
+    np.testing.assert_equal(again.values("x", of="seconds"), [np.nan, 3.0])
+    assert json.loads((tmp_path / "results.json").read_text())["timing"]["minutes"] == 0.05
+
+
 def test_a_part_that_is_joined_replaces_older_runs(tmp_path, monkeypatch):
     for name in "ab":
         (tmp_path / name).mkdir()
