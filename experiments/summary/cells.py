@@ -15,6 +15,8 @@ from typing import NamedTuple
 from experiments.study import BETWEEN
 
 ROOT = Path(__file__).parents[1]
+PEERS = "peers"
+"""In the place of a study: chains of other people's samplers, `benchmarks.peers`."""
 
 DEFAULT, SHARED, OWN, UNTOLD, BUFFET = (
     "R-IBP", "R-IBP, one noise", "R-IBP, own model", "R-IBP, no counts", "IBP"
@@ -59,10 +61,21 @@ class Row(NamedTuple):
 @cache
 def stored(study: str) -> dict[str, dict[str, float]]:
     """Return the numbers of a study, and the seconds of each run."""
+    if study == PEERS:
+        return _chains_of_peers()
     path = ROOT / study / "results" / "results.json"
     whole = json.loads(path.read_text())
     numbers: dict[str, dict[str, float]] = whole["numbers"]
     return {key: {"seconds": whole["timing"]["seconds"][key]} | numbers[key] for key in numbers}
+
+
+def _chains_of_peers() -> dict[str, dict[str, float]]:
+    """Return the chains of `benchmarks.peers` in the form of a study: data, sampler, seed."""
+    whole = json.loads((ROOT.parent / "benchmarks" / "peers.json").read_text())
+    return {
+        BETWEEN.join([one["data"], one["name"], str(one["seed"])]): one
+        for one in whole["chains"]["numbers"]["runs"]
+    }
 
 
 def _real(case: str, own: str = "", untold: Cell | None = None) -> dict[str, Cell]:
@@ -152,6 +165,10 @@ FOUND = (
     Row("first toy set", "vague_counts", _vague("toy")),
     Row("bars", "vague_counts", _vague("bars")),
     Row("signed features, gaps", "vague_counts", _vague("signed")),
+    Row(
+        "finite buffet, gaps", "vague_counts",
+        _vague("ibp-20") | {BUFFET: Cell(PEERS, ("ibp-20", "buffet"), "f1")},
+    ),
     Row("tetraploids (exact haplotypes)", "tetraploids", _TETRAPLOIDS),
     Row("yes/no, simulated", "kinds", _kinds("binary, balanced")),
     Row("yes/no with 12% ones, simulated", "kinds", _kinds("binary, 12% ones")),

@@ -15,11 +15,11 @@ import numpy as np
 
 from experiments.shared import table
 from experiments.study import compared
-from experiments.summary.cells import Cell
+from experiments.summary.cells import PEERS, Cell
 
 _VAGUE = {
     "chords": "chords", "first toy set": "toy", "bars": "bars", "signed, gaps": "signed",
-    "Reuters, mix": "mix",
+    "finite buffet": "ibp-20", "Reuters, mix": "mix",
 }  # fmt: skip
 """Sets of `experiments.vague_counts`."""
 _RECOVERY = {
@@ -29,6 +29,10 @@ _RECOVERY = {
 """Sets of `experiments.recovery`."""
 _BINARY = {"yes/no": "binary, balanced", "12% ones": "binary, 12% ones"}
 _LOUD = {"notes": "recorded, one or three notes", "piano": "piano, one or three notes"}
+_OF_BUFFETS = {
+    "pgfa, Gibbs": ("ibp-20", "pgfa"), "pgfa, particle Gibbs": ("ibp-20", "pgfa-pg"),
+}  # fmt: skip
+"""Samplers of `benchmarks.peers`, and the data that they were run on."""
 
 
 class Question(NamedTuple):
@@ -78,6 +82,15 @@ def _waiting(text: str, compared: str, kind: str, number: str, digits: int) -> Q
     return Question(text, "recovery", compared, answers, digits)
 
 
+def _peers(text: str, compared: str, number: str, others: dict[str, tuple[str, str]]) -> Question:
+    """Return a question about chains of other samplers: of each the data, and its name there."""
+    answers: dict[str, tuple[Cell, Cell] | Cell] = {
+        name: (Cell(PEERS, (data, "buffet"), number), Cell(PEERS, (data, other), number))
+        for name, (data, other) in others.items()
+    }
+    return Question(text, "peers", compared, answers, 3 if number == "f1" else 0)
+
+
 QUESTIONS = (
     _vague("Do counts help to find features, beside the same model without them?",
            "exact", "learned"),
@@ -108,6 +121,11 @@ QUESTIONS = (
     _waiting("How far is a chain without a search, after twenty times as many sweeps?",
              "log joint short of the best known", "to the answer, no search",
              "short of the best by", 0),
+    _peers("Beside other samplers of a buffet, in as much time?",
+           "F1 after 30 processor seconds: `IndianBuffet`, less the other", "f1", _OF_BUFFETS),
+    _peers("The same, by how probable it is what they find?",
+           "log joint of the best draw: `IndianBuffet`, less the other", "log_joint",
+           _OF_BUFFETS | {"hybridBNP on its images": ("cambridge", "hybrid")}),
 )  # fmt: skip
 
 

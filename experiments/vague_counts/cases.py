@@ -26,7 +26,7 @@ from ribp.counts import CountLaw, RowCounts, exactly, fill, learned, uniform, wi
 from ribp.datasets import load_chords, scaled, toy_missing_one
 from ribp.likelihoods.data import Rows
 
-NAMES = ("chords", "toy", "bars", "signed", "mix")
+NAMES = ("chords", "toy", "bars", "signed", "ibp-20", "mix")
 MISSING = "a tenth missing"
 KNOWLEDGE = (
     "exact",
@@ -66,7 +66,7 @@ def load(name: str, seed: int, folder: Path) -> Case:
         mix = load_mix(folder / "reuters_mix.npz")
         logs = np.log1p(mix.data)
         return Case(logs / logs.std(), mix.rows, 26, background=True)
-    if name in ("bars", "signed"):
+    if name in ("bars", "signed", "ibp-20"):
         made = recovery.load(name, seed)
         return Case(made.data, made.rows, made.rows.shape[1] * 3 // 2, made.background)
     toy = toy_missing_one(seed)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ribp.checks import FloatArray
+from ribp.checks import FloatArray, IntArray
 from ribp.kinds.levels import OfLevels
 from ribp.kinds.of_rate import OfRate
 from ribp.kinds.positive import Positive
@@ -55,9 +55,11 @@ class KindEntryLaw(Likelihood[Any]):
         """Return the names of events whose probabilities features change."""
         return event_names(self.columns, names)
 
-    def event_names_of(self, d: int) -> list[str]:
-        """Return the names of the events of one column."""
-        return event_names(self.columns[d : d + 1], [d])
+    def columns_of_events(self) -> IntArray:
+        """Return the column of each event."""
+        numbers = range(len(self.columns))
+        events = [len(event_names(self.columns[d : d + 1], [d])) for d in numbers]
+        return np.repeat(np.array(numbers, np.int64), events)
 
     def event_probs(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return the probabilities of these events, shape (rows, events)."""

@@ -267,6 +267,10 @@ class Likelihood(ABC, Generic[P]):
         """Return the names of events whose probabilities features change; None if they add."""
         return None
 
+    def columns_of_events(self) -> IntArray:
+        """Return the column of each event."""
+        raise NotImplementedError
+
     def event_probs(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return the probabilities of these events, shape (rows, events)."""
         raise NotImplementedError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ribp.kinds.kind import Kind
-from ribp.likelihoods import ColumnsOfKinds
 from ribp.likelihoods.data import shown
 from ribp.plots.labels import dim_names, row_names
 from ribp.posterior import predict
@@ -18,11 +17,12 @@ _COLUMNS = 8
 def kind_rows(fit: Fit, most: int) -> Html:
     """Return a table of rows: each entry, and what its features alone would make of it."""
     result, data, law = fit.result, fit.data, fit.result.model.likelihood
+    kinds = law.kinds
     assert data is not None
-    assert isinstance(law, ColumnsOfKinds)
+    assert kinds is not None
     n_rows = len(data.values)
     at = (np.arange(min(most, n_rows)) * n_rows + n_rows // 2) // min(most, n_rows)
-    hidden = data.rows(at)._replace(observed=np.zeros((at.size, len(law.columns)), bool))
+    hidden = data.rows(at)._replace(observed=np.zeros((at.size, len(kinds)), bool))
     draws = result.draws(100)
     guesses, _ = predict.impute(draws.on_rows(at), law, hidden)
     values, seen, names = data.values[at], shown(data)[at], dim_names(result)
@@ -34,22 +34,19 @@ def kind_rows(fit: Fit, most: int) -> Html:
         has = [result.feature_names[i] for i in np.flatnonzero(probs[row] > 0.5)]
         line = [short(called[row]) if called else str(row), short(", ".join(has)) or "none"]
         for d in columns:
-            kind = law.columns[d].kind
-            entry = _text(kind, values[n, d]) if seen[n, d] else "missing"
-            line.append(f"{entry} ({_text(kind, guesses[n, d])})")
+            entry = _text(kinds[d], values[n, d]) if seen[n, d] else "missing"
+            line.append(f"{entry} ({_text(kinds[d], guesses[n, d])})")
         lines.append(line)
     return table(head, lines, texts=tuple(range(len(head))))
 
 
 def _telling(fit: Fit) -> list[int]:
     """Return the columns that features change most, in their order."""
-    law = fit.result.model.likelihood
-    assert isinstance(law, ColumnsOfKinds)
-    events = np.array([len(law.event_names_of(d)) for d in range(len(law.columns))], np.int64)
-    changes = [np.abs(one.change.mean(axis=0)) for one in fit.result.effects() or ()]
-    largest = np.max(changes, axis=0, initial=0.0) if changes else np.zeros(int(events.sum()))
-    of_columns = np.maximum.reduceat(largest, np.cumsum(events) - events)
-    return sorted(np.argsort(-of_columns, kind="stable")[:_COLUMNS].tolist())
+    of = fit.result.model.likelihood.columns_of_events()
+    largest = np.zeros(of[-1] + 1)
+    for one in fit.result.effects() or ():
+        np.maximum.at(largest, of, np.abs(one.change.mean(axis=0)))
+    return sorted(np.argsort(-largest, kind="stable")[:_COLUMNS].tolist())
 
 
 def _text(kind: Kind, value: float) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from ribp.counts.tables import mean_log_probs
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.data import Data
+from ribp.likelihoods.linear_gaussian import as_gaussian
 from ribp.mcmc import gibbs_rows
 from ribp.model import Model, State
 from ribp.rng import kernel_seed
@@ -45,7 +46,7 @@ def fallen(
     tick
         Called now and then; it may raise to end the search.
     """
-    bare = _in_these_units(model.likelihood)
+    bare = _in_these_units(as_gaussian(model.likelihood, "a search by falling noise"))
     share = _LIGHT if model.entry_law.heavy_tailed else _EVEN
     even = replace(model, mass=share * model.n_features, concentration=_CONCENTRATION)
     laws = mean_log_probs(model.counts, model.most)
@@ -62,8 +63,7 @@ def fallen(
     return drawn_given(rng, model, data, state.rows)
 
 
-def _in_these_units(likelihood: object) -> LinearGaussian:
+def _in_these_units(likelihood: LinearGaussian) -> LinearGaussian:
     """Return a likelihood whose settings are in the units of the data, standard ones."""
-    assert isinstance(likelihood, LinearGaussian)
     known = tuple(map(tuple, likelihood.known_features.tolist()))
     return replace(likelihood, units=None, known=known, feature_scale=likelihood.fixed_size)
