@@ -292,8 +292,45 @@ def test_what_is_refused(settings, words):
         ribp.RestrictedIBP(**options, **QUICK).fit(table)
 
 
+def test_a_mistyped_likelihood_is_told_before_the_table_is_read():
+    for wrong in ("binay", None, ["binary"]):
+        with pytest.raises(InputError, match="likelihood must be one of"):
+            ribp.RestrictedIBP("gibbs-rows", likelihood=wrong, **QUICK).fit(X)
+
+
+def test_results_take_the_table_of_the_fit(model):
+    """Levels by their names, as in the fit; numbers of levels that cannot be are refused."""
+    result, data = model.result_, model._data(X, reset=False)[0]
+    for mine, theirs in zip(result.impute(X), result.impute(data), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert str(result.check(0, X)) == str(result.check(0, data))
+    np.testing.assert_array_equal(result.log_likelihood(X), result.log_likelihood(data))
+    np.testing.assert_array_equal(result.decode(X, ONES), result.decode(data, ONES))
+    wrong = data._replace(values=data.values + 1.0)
+    for ask in (result.impute, result.log_likelihood, lambda given: result.check(0, given)):
+        with pytest.raises(InputError, match="X must hold"):
+            ask(wrong)
+
+
+def test_rows_and_columns_are_those_of_the_fit(model):
+    with pytest.raises(ValueError, match="in the same order"):
+        model.transform(X[X.columns[::-1]], ONES)
+    with pytest.raises(ValueError, match="unseen at fit time:\n- more"):
+        model.transform(X.assign(more=1.0), ONES)
+    with pytest.raises(InputError, match=f"the {N} rows of 9 columns of the fit"):
+        model.impute(X.iloc[:5])
+    plain = ribp.RestrictedIBP(max_features=2, **QUICK | {"n_draws": 10})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        plain.fit(np.random.default_rng(0).normal(size=(12, 3)))
+    with pytest.raises(InputError, match="the 12 rows of 3 columns of the fit"):
+        plain.impute(np.zeros((5, 3)))
+
+
 def test_the_buffet_refuses_kinds():
-    with pytest.raises(InputError, match=r'"gaussian" for IndianBuffet.*method="gibbs-rows"'):
+    with pytest.raises(
+        InputError, match=r'"gaussian" for IndianBuffet.*columns of kinds \(4 b.*"gibbs-rows"'
+    ):
         ribp.IndianBuffet(likelihood="binary").fit(np.eye(4))
 
 

@@ -153,6 +153,8 @@ def test_one_kind_for_all_columns_and_columns_by_number():
         ({"a": [1j, 2j]}, "auto", "holds complex"),
         ({"a": [object(), object()]}, "categorical", "holds object"),
         ({"a": [1.5, 2.5]}, {"a": 3}, "must be a kind for column 'a'"),
+        ({"a": [1.5, 2.5]}, {"a": "real", 0: "positive"}, "column 'a' once, but got 'a' and 0"),
+        ({"a": [np.zeros(2), np.ones(2)]}, "categorical", "holds ndarray"),
         ({"a": [1.5, 2.5]}, "binomial", "trials in parentheses"),
     ],
 )
@@ -198,6 +200,34 @@ def test_numbers_and_flags_as_levels():
     np.testing.assert_array_equal(encoded(numbers, levels), [[0], [2], [NAN]])
     nothing = columns_of(pd.DataFrame({"a": ["x", None]}).iloc[1:])
     np.testing.assert_array_equal(encoded(nothing, (kinds.real(),)), [[NAN]])
+
+
+def test_levels_are_named_by_what_columns_hold():
+    answers = pd.DataFrame({"a": [1.0, 2.0, NAN, 3.0], "b": [True, False, True, True]})
+    whole = kinds.ordinal(answers["a"].dropna().unique())
+    assert whole == kinds.ordinal(["1", "2", "3"])
+    np.testing.assert_array_equal(encoded(columns_of(answers[["a"]]), (whole,)).T, [[0, 1, NAN, 2]])
+    for asked in ("ordinal", "categorical"):
+        assert chosen(asked, columns_of(answers[["b"]]))[0].levels == ("False", "True")
+    with pytest.raises(InputError, match="must be names of levels, but got None"):
+        kinds.ordinal(None)
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "Float64"])
+def test_columns_of_nothing_are_numbers_like_any_other(dtype):
+    nothing = pd.DataFrame({"a": pd.array([None, None], dtype=dtype)})
+    assert chosen("auto", columns_of(nothing)) == (kinds.real(),)
+
+
+def test_columns_of_nothing_that_would_be_integers_are_asked_for():
+    nothing = pd.DataFrame({"a": pd.array([None, None], dtype="Int64")})
+    with pytest.raises(InputError, match="columns of integers"):
+        chosen("auto", columns_of(nothing))
+
+
+def test_columns_by_numbers_of_any_type():
+    named = columns_of(pd.DataFrame({"a": [1.0, 2.5], "b": [2.0, 3.5]}))
+    assert chosen({np.int64(1): "positive"}, named)[1] == kinds.positive()
 
 
 def test_columns_that_are_not_in_memory():

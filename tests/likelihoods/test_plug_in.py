@@ -127,7 +127,7 @@ def test_what_is_missing_is_named(named, tmp_path, monkeypatch):
 
 
 def test_what_it_has_no_use_for_it_refuses(named):
-    with pytest.raises(InputError, match="noise_scale must be left alone with YesNo"):
+    with pytest.raises(InputError, match="noise_scale must be left alone where data are"):
         fit(table(), noise_scale=1.0)
     with pytest.raises(InputError, match='"gibbs-rows"'):
         ribp.RestrictedIBP("gibbs", **SETTINGS).fit(table())

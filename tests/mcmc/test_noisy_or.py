@@ -13,6 +13,7 @@ from ribp.likelihoods.likelihood import Asked
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.noisy_or import NoisyOr
 from ribp.mcmc import gibbs_rows
+from ribp.report import Fit, page
 from ribp.testing.exact import all_rows
 from ribp.testing.goodness import holds, is_caught
 from ribp.testing.recovery import f1
@@ -64,6 +65,10 @@ def test_diagnoses_are_found_and_answers_follow_from_draws(monkeypatch):
     assert frame["with"].between(0, 1).all()
     assert (frame["change"] >= 0).all()  # a cause never prevents
     assert model.result_.posterior_predictive(0, 2).max() == 1.0
+    probs = np.asarray(model.reconstruct(X, ones))
+    rates = model.transform(X, ones) @ model.components_ + model.background_
+    np.testing.assert_allclose(probs, 1.0 - np.exp(-rates), rtol=1e-12)
+    assert "make of them" in page(Fit(model.result_, "x", model._data(X, reset=False)[0]))
     data = model._data(X.iloc[:2], reset=False)[0]
     every, law, draws = all_rows(8), model.result_.model.likelihood, model.result_.draws(100)
     size, found = every.sum(axis=1), []
@@ -107,6 +112,22 @@ def test_only_yes_and_no(wrong):
         model.fit(np.array([[0.0, 1.0], [1.0, wrong]]))
     with pytest.raises(InputError, match="must hold 0 and 1"):
         NoisyOr().check_values(with_missing(np.array([[0.0, wrong]])))
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"background": False}, "background must be on with noisy-or"),
+        ({"noise": "shared"}, r"noise must be left alone where data are yes and no"),
+        ({"noise_scale": 1.0}, "noise_scale must be left alone"),
+    ],
+)
+def test_what_it_has_no_use_for_is_refused(option, words):
+    with pytest.raises(InputError, match=words):
+        ribp.RestrictedIBP("gibbs-rows", likelihood="noisy-or", **option).fit(np.eye(4))
+    if "background" not in option:
+        with pytest.raises(InputError, match="left alone where data are counts"):
+            ribp.RestrictedIBP("gibbs-rows", likelihood="poisson", **option).fit(np.eye(4))
 
 
 def test_other_methods_refuse():

@@ -214,9 +214,13 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         ):
             names = [str(name) for name in index]
         columns = getattr(X, "columns", None)
+        named = columns is not None and not reset
+        if named:  # before entries are taken for those of other columns
+            validate_data(self, X, reset=False, skip_check_array=True)
         numbers = self._numbers(X, kinds, names)
         data = as_data(numbers, names, None if columns is None else [str(name) for name in columns])
-        validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
+        if not named:
+            validate_data(self, X, reset=reset, skip_check_array=True)  # number of columns
         return data, names
 
     def _likelihood(
@@ -228,7 +232,6 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         exposure: str,
     ) -> Likelihood[Any]:
         on = background_or_auto(self.background)
-        self._check_likelihood()
         asked = Asked(
             bool(on),
             known_features(getattr(self, "fixed_components", None)),
@@ -244,14 +247,10 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
         kind = with_entries(name, getattr(self, "entries", "binary"))
         check_entry_options(kind, asked)
         check_exposure(kind, name, exposure)
+        if on is False and kind.always_background:
+            words = "where columns have kinds" if kinds is not None else f"with {name}"
+            raise InputError("background", f"must be on {words}", False, 'Leave it at "auto".')
         if kinds is not None:
-            if on is False:
-                raise InputError(
-                    "background",
-                    "must be on where columns have kinds",
-                    False,
-                    'Leave it at "auto".',
-                )
             return self._likelihood_of_kinds(asked, store, kinds, dim_names, row_names)
         found = kind.make(asked, store.look().moments)
         if on is False:
@@ -305,6 +304,9 @@ class Features(NamedFeatures, TablesOfKinds, TransformerMixin, BaseEstimator):  
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the data that rows of features, or of their probabilities, make on average.
+
+        Where columns have kinds as a data frame of pandas, see `reconstruct`; for noisy-OR the
+        probabilities of yes.
 
         Parameters
         ----------

@@ -34,6 +34,7 @@ class TablesOfKinds:
 
     def _chosen_kinds(self, X: Any, *, in_memory: bool) -> Kinds | None:
         """Return the kinds of the columns of a table to be fitted; None if they have none."""
+        self._check_likelihood()
         if not is_choice(self.likelihood):
             return None
         if in_memory:
@@ -42,6 +43,7 @@ class TablesOfKinds:
 
     def _unseen_kinds(self, names: Sequence[Any], dtype: Any = None) -> Kinds | None:
         """Return the same of a table that is not in memory, of which the type may be known."""
+        self._check_likelihood()
         if not is_choice(self.likelihood):
             return None
         kinds = chosen(self.likelihood, unseen_columns(names, dtype))
@@ -83,15 +85,15 @@ class TablesOfKinds:
             )
 
     def _made(self, eta: FloatArray, X: Any) -> Any:
-        """Return what rows make of the columns; levels by name, in a data frame."""
+        """Return what rows make of the columns, given M; levels by name, in a data frame."""
         kinds, names = self._fitted_kinds, self._columns()  # type: ignore[attr-defined]
-        if kinds is None:
-            return contained(self, eta, X, names)
         own = self.result_.tree["posterior"].dataset.get("own")
         mode = list(self.result_.alignment.chains)
         means = np.zeros(0) if own is None else own.to_numpy()[mode].mean(axis=(0, 1))
-        law: Any = self.result_.model.likelihood
-        return decoded(law.typical(eta, means), kinds, names, getattr(X, "index", None))
+        made = self.result_.model.likelihood.typical(eta, means)
+        if kinds is None:
+            return contained(self, made, X, names)
+        return decoded(made, kinds, names, getattr(X, "index", None))
 
     def _named(self, values: FloatArray, X: Any = None) -> Any:
         """Return data as they are or, if their columns have kinds, with the names of levels."""

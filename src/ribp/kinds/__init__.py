@@ -14,6 +14,7 @@ from ribp.errors import InputError
 from ribp.kinds.binary import Binary
 from ribp.kinds.binomial import Binomial
 from ribp.kinds.categorical import Categorical
+from ribp.kinds.given_columns import level_text
 from ribp.kinds.kind import Kind
 from ribp.kinds.log_poisson import LogPoisson
 from ribp.kinds.negbin import NegativeBinomial
@@ -110,4 +111,8 @@ def parse(text: str) -> Kind:
 
 
 def _names(levels: Iterable[str]) -> tuple[str, ...]:
-    return (levels,) if isinstance(levels, str) else tuple(map(str, levels))
+    if not isinstance(levels, Iterable):
+        raise InputError(
+            "levels", "must be names of levels", repr(levels), 'Write for example ["low", "high"].'
+        )
+    return (levels,) if isinstance(levels, str) else tuple(map(level_text, levels))

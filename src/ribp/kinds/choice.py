@@ -108,11 +108,12 @@ def _by_column(choice: Choice, columns: Sequence[GivenColumn]) -> list[str | Kin
     names = [column.name for column in columns]
     texts = [str(name) for name in names]
     asked: list[str | Kind] = [AUTO] * len(columns)
+    said: dict[int, Any] = {}
     for name, kind in choice.items():
         if name in names or str(name) in texts:
             at = names.index(name) if name in names else texts.index(str(name))
-        elif isinstance(name, int) and 0 <= name < len(names):
-            at = name
+        elif isinstance(name, int | np.integer) and 0 <= name < len(names):
+            at = int(name)
         else:
             raise InputError(
                 "likelihood",
@@ -120,7 +121,14 @@ def _by_column(choice: Choice, columns: Sequence[GivenColumn]) -> list[str | Kin
                 repr(name),
                 f"Columns are {', '.join(texts[:10])}{', ...' if len(texts) > 10 else ''}.",
             )
-        asked[at] = kind
+        if at in said:
+            raise InputError(
+                "likelihood",
+                f"must name column {texts[at]!r} once",
+                f"{said[at]!r} and {name!r}",
+                "Leave one of them out.",
+            )
+        asked[at], said[at] = kind, name
     return asked
 
 
@@ -196,6 +204,8 @@ def _levels(column: GivenColumn, asked: str) -> tuple[str, ...]:
             asked,
             f'Write ribp.kinds.{asked}(["low", "high"]); entries are their numbers, from 0.',
         )
+    if column.type == "bool":
+        return ("False", "True")
     found = column.levels or tuple(level_text(one) for one in column.distinct(MOST_LEVELS))
     if len(found) > MOST_LEVELS:
         raise _no_kind(column, f"has more than {MOST_LEVELS} different values")

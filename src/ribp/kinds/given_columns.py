@@ -131,7 +131,8 @@ def _of_series(name: Any, series: Any) -> GivenColumn:
         return GivenColumn(name, TYPES[kind], values)
     if kind in "mM":
         return GivenColumn(name, "other", np.full(len(series), str(dtype), object))
-    return _of_objects(name, _listed(series), "number" if "Float" in str(dtype) else "integer")
+    empty = "integer" if "int" in str(dtype).lower() else "number"
+    return _of_objects(name, _listed(series), empty)
 
 
 def _listed(series: Any) -> list[Any]:
@@ -140,6 +141,8 @@ def _listed(series: Any) -> list[Any]:
 
 def _missing(value: Any) -> bool:
     """Return whether a value stands for nothing: None, NaN, NA, NaT."""
+    if isinstance(value, np.ndarray):  # a cell that holds many
+        return False
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 

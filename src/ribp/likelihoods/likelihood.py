@@ -112,13 +112,18 @@ class Likelihood(ABC, Generic[P]):
     @classmethod
     def make(cls, asked: Asked, seen: Moments) -> Self:
         """Return the likelihood that users ask for, of columns with these moments."""
-        for name, value in asked._asdict().items():
-            if name not in cls.__dataclass_fields__ and value != Asked._field_defaults[name]:  # type: ignore[attr-defined]
-                raise InputError(
-                    name, f"must be left alone with {cls.__name__}", value, f"Leave out {name}."
-                )
         fields = cls.__dataclass_fields__  # type: ignore[attr-defined]
-        return cls(**{name: v for name, v in asked._asdict().items() if name in fields})
+        made = cls(**{name: v for name, v in asked._asdict().items() if name in fields})
+        made._check_unused(asked)
+        return made
+
+    def _check_unused(self, asked: Asked) -> None:
+        """Raise an `InputError` if users ask for something that this likelihood has no use for."""
+        fields = self.__dataclass_fields__  # type: ignore[attr-defined]
+        for name, value in asked._asdict().items():
+            if name not in fields and value != Asked._field_defaults[name]:
+                rule = f"must be left alone where data are {self.description}"
+                raise InputError(name, rule, value, f"Leave out {name}.")
 
     # Units
 
@@ -310,6 +315,10 @@ class Likelihood(ABC, Generic[P]):
 
     def expectations(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return E[x | z] of all entries, shape (rows, dims)."""
+        return means
+
+    def typical(self, means: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the value that stands for each entry, given M and what columns have."""
         return means
 
     def summarised(

@@ -305,7 +305,7 @@ def as_gaussian(likelihood: Likelihood[Any], who: str) -> LinearGaussian:
         raise InputError(
             "likelihood",
             f'must be "gaussian" for {who}',
-            type(likelihood).__name__,
+            f"data of {likelihood.description}",
             'Use RestrictedIBP with method="gibbs-rows".',
         )
     return likelihood

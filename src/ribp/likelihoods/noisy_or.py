@@ -148,6 +148,10 @@ class NoisyOr(PoissonCounts):
         """Return the probability of one."""
         return -np.expm1(-means)
 
+    def typical(self, means: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the probability of one."""
+        return -np.expm1(-means)
+
     def variances(self, means: FloatArray, parameters: Any) -> FloatArray:
         """Return p (1 - p)."""
         return -np.expm1(-means) * np.exp(-means)

@@ -111,13 +111,15 @@ class PoissonCounts(PoissonEntryLaw):
         """Return the likelihood that users ask for; counts have no noise to speak of."""
         if asked.feature_scale is not None:
             checks.within("feature_scale", asked.feature_scale, _LEAST_SCALE, checks.MOST_COUNT)
-        return cls(
+        made = cls(
             background=asked.background,
             feature_scale=asked.feature_scale,
             prior_mean=seen.overall_mean if seen.overall_mean > 0 else 1.0,
             known=asked.known,
             exposure=asked.exposure,
         )
+        made._check_unused(asked)
+        return made
 
     def check(self, n_dims: int, not_a_count: tuple[int, int, float] | None) -> None:
         """Raise an `InputError` unless all entries are whole numbers from 0 to 2**53."""
@@ -133,7 +135,7 @@ class PoissonCounts(PoissonEntryLaw):
         if self.known and not np.array(self.known).min() > 0:
             raise InputError(
                 "fixed_components",
-                "must be positive under the Poisson likelihood",
+                f"must be positive where data are {self.description}",
                 np.array(self.known).min(),
                 "Replace zeros by small numbers such as 0.01.",
             )

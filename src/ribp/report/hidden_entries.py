@@ -64,13 +64,10 @@ def _hidden_words(fit: Fit) -> list[str | None]:
         return [paragraph(text)]
     gain = fitted.mean - columns.mean
     times = f"{math.exp(min(abs(gain), 50.0)):.3g}"
-    beside = (
-        f"A model that knows only the mean and spread of each column has {columns.mean:.3f}: "
-        + (
-            f"with the features a hidden number is {times} times as likely."
-            if gain > 0
-            else f"the features make a hidden number {times} times less likely. They do not help."
-        )
+    beside = f"A model of each column by itself, without features, has {columns.mean:.3f}: " + (
+        f"with the features a hidden entry is {times} times as likely."
+        if gain > 0
+        else f"the features make a hidden entry {times} times less likely. They do not help."
     )
     return [paragraph(text), paragraph(beside)]
 

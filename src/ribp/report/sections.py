@@ -281,8 +281,8 @@ def rebuilt(fit: Fit) -> Html | None:
         "rebuilt",
         "Rows, and what their features make of them",
         paragraph(
-            "Some rows: the data, and the sum of the features that were found in them, which"
-            " stand above. Where the two differ by more than the noise, the features do"
+            "Some rows: the data, and what the features that were found in them, which stand"
+            " above, make of them. Where the two differ by more than chance, the features do"
             " not tell all."
         ),
         _some_rows(fit),
@@ -294,12 +294,12 @@ def _some_rows(fit: Fit) -> Html:
     """Return some rows beside their features: dots if columns have names, else a picture."""
     result, data, names = fit.result, fit.data, dim_names(fit.result)
     assert data is not None
-    if result.event_names is not None:
+    if result.model.likelihood.kinds is not None:
         return kind_rows(fit, _SOME_ROWS)
     axis = _axis(names)
     if names is None or axis is not None or fit.shape is not None:
         axes = plots.rebuilt(result, data, shape=fit.shape, axis=axis, most=_SOME_ROWS)
-        return picture(axes, "Data of some rows and the sum of their features.")
+        return picture(axes, "Data of some rows and what their features make of them.")
     n_rows = len(data.values)
     number = min(_SOME_ROWS, n_rows)
     at = (np.arange(number) * n_rows + n_rows // 2) // number

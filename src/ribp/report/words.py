@@ -31,8 +31,8 @@ QUANTITIES = {
 }
 
 TERMS = {
-    "Feature": "something a row either has or has not, such as a note in a chord. A row of data is"
-    " the sum of its features, plus noise.",
+    "Feature": "something a row either has or has not, such as a note in a chord. What a"
+    " row is like follows from its features, and from chance.",
     "Count law": "what was known beforehand of how many features a row has.",
     "Chain": "one search for the answer, from its own start. Several chains that end alike are a"
     " sign that the answer does not depend on luck.",
@@ -44,7 +44,7 @@ TERMS = {
     "Stability": "the share of draws in which a feature is recognisably the same.",
     "p-value": "how often noise alone would look as bad as this. Below 0.05 is a sign, below 0.001"
     " is sure.",
-    "Log density": "how likely the model found a number that it had not seen, on a log scale."
+    "Log density": "how likely the model found an entry that it had not seen, on a log scale."
     " Higher is better; a difference of 0.7 means twice as likely.",
 }
 

@@ -14,6 +14,8 @@ from ribp import checks
 from ribp.checks import FloatArray, IntArray
 from ribp.counts import RowCounts
 from ribp.errors import InputError
+from ribp.kinds.coding import encoded
+from ribp.kinds.given_columns import columns_of
 from ribp.likelihoods import exposures
 from ribp.likelihoods.data import ALL_ALIKE, BoolArray, Data, Rows
 from ribp.likelihoods.moments import MANY
@@ -243,7 +245,6 @@ class Result(StoredFit):
             self._draws_without_rows(max_draws),
             self.model.likelihood,
         )
-        self._check_values(data)
         tables, law_of_row = laws_of_rows(
             self._counts, draws, counts, len(data.values), likelihood.entry_law
         )
@@ -267,7 +268,6 @@ class Result(StoredFit):
         work, law_of_row = self.row_features(
             counts, len(data.values), features=features, decode=True, max_draws=max_draws, **options
         )
-        self._check_values(data)
         return np.concatenate(list(in_blocks(work, data, law_of_row, n_cores())))
 
     def row_features(
@@ -374,11 +374,6 @@ class Result(StoredFit):
         """Return exposures of new rows, which must be given if and only if the fit was."""
         return exposures.of_new_rows(self.model.likelihood, exposure, n_rows)
 
-    def _check_values(self, data: Data) -> None:
-        """Raise an `InputError` if some entries cannot be."""
-        self.model.likelihood.check(data.shape[1], not_a_count(data.values))
-        self.model.likelihood.check_values(data, self._columns)
-
     @property
     def _columns(self) -> list[Any]:
         """Names or numbers of the columns of the data."""
@@ -446,14 +441,17 @@ class Result(StoredFit):
 
     def _data(self, X: Any, *, fitted: bool = False) -> Data:
         """Return whatever `fit` takes as data: those of the fit, or others of as many columns."""
-        if isinstance(X, Data):
-            return self._with_exposures(X) if fitted else X
-        data = as_data(X)
+        kinds = self.model.likelihood.kinds
+        if kinds is not None and not isinstance(X, Data):
+            X = encoded(columns_of(X), kinds)
+        data = X if isinstance(X, Data) else as_data(X)
         n_rows, n_dims = (self.settings[name] for name in ("n_rows", "n_dims"))
         if data.shape[1] != n_dims or (fitted and data.shape[0] != n_rows):
             rule = f"must be the {n_rows} rows of {n_dims} columns of the fit"
             rule = rule if fitted else f"must have the {n_dims} columns of the fit"
             raise InputError("X", rule, f"shape {data.shape}", "Pass the data of the fit.")
+        self.model.likelihood.check(n_dims, not_a_count(data.values))
+        self.model.likelihood.check_values(data, self._columns)
         return self._with_exposures(data) if fitted else data
 
     def _with_exposures(self, data: Data) -> Data:
