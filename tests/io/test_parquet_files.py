@@ -40,6 +40,30 @@ def test_parquet(tmp_path):
     assert file.place(1) == "row 2"
 
 
+def test_types_are_those_of_the_schema_and_text_is_refused_before_a_copy(tmp_path):
+    path = tmp_path / "data.parquet"
+    frame = pl.DataFrame(
+        {
+            "id": ["x", "y"],
+            "few": pl.Series([1, None], dtype=pl.UInt8),
+            "whole": [1.0, 2.0],
+            "flag": [True, None],
+            "none": [None, None],
+            "site": [None, "A"],
+            "k": [3, 4],
+        }
+    )
+    frame.write_parquet(path)
+    choice = ColumnChoice(aside=("k",), exclude=("site",))
+    types = parquet_files.parquet_types(path, choice)
+    assert types == {"few": "integer", "whole": "number", "flag": "bool", "none": "number"}
+    assert list(types) == read_data(path, choice).dim_names
+    with pytest.raises(StorageError, match=r"String in column 'site', such as 'A' in row 2.*parts"):
+        parquet_files.parquet_types(path)
+    with pytest.raises(StorageError, match="no columns of data"):
+        parquet_files.parquet_types(path, ColumnChoice(exclude=("*",)))
+
+
 @pytest.mark.parametrize(
     ("first", "rows", "n_dims"),
     [
@@ -126,7 +150,7 @@ def test_what_the_child_answers(tmp_path, monkeypatch, exclude):
     pl.DataFrame({"id": ["x", "y"], "a": [1.5, None], "k": [3, 4]}).write_parquet(path)
     asked, answered = (
         io.BytesIO(
-            json.dumps([str(path), ColumnChoice(aside=tuple(exclude)), None, False, True]).encode()
+            json.dumps([str(path), ColumnChoice(aside=tuple(exclude)), None, None, True]).encode()
         ),
         io.BytesIO(),
     )

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ribp.blocks import GROUP
 from ribp.counts import CountLaw, RowCounts
 from ribp.errors import InputError
@@ -22,7 +24,9 @@ from ribp.io.data_file import DataFile, no_such_column
 from ribp.io.exposure_options import exposure_from
 from ribp.io.formats import check_start, kind_of
 from ribp.io.input_options import InputOptions
-from ribp.io.parquet_files import copy_parquet
+from ribp.io.parquet_files import copy_parquet, parquet_types
+from ribp.kinds.choice import unseen_columns
+from ribp.kinds.given_columns import GivenColumn
 from ribp.rows.local import LocalStore
 from ribp.rows.source import FileSource, npy_source
 from ribp.rows.store import RowStore
@@ -77,6 +81,15 @@ class OpenFile(NamedTuple):
     """Of each row, "learn", or None."""
 
 
+class Header(NamedTuple):
+    """The columns of a file that are data, of which nothing was read yet."""
+
+    names: list[str] | None
+    """None if the file has no names."""
+    columns: list[GivenColumn]
+    """Their names or numbers and their types."""
+
+
 class LargeFile(NamedTuple):
     """A file that is read in parts, and the options of its fit."""
 
@@ -104,6 +117,16 @@ class LargeFile(NamedTuple):
             self._most_bytes()
             check_law(self.options.counts)
             missing_law(self.options.counts_missing)
+
+    def header(self) -> Header:
+        """Return names and types of the columns that are data, before anything is copied."""
+        if self._kind() == "npy":
+            source = npy_source(self.path)
+            return Header(None, unseen_columns(range(source.n_dims), np.dtype(source.dtype)))
+        types = parquet_types(self.path, self.options.choice(self.dims))
+        return Header(
+            list(types), [GivenColumn(name, one, np.empty(0)) for name, one in types.items()]
+        )
 
     @contextmanager
     def opened(self, folder: Path) -> Iterator[OpenFile]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,12 @@ def read_parquet(path: Path, choice: ColumnChoice = EVERYTHING) -> DataFile:
 
 def parquet_names(path: Path) -> list[str]:
     """Return the names of columns in a Parquet file."""
-    return list(_run_child(path, EVERYTHING, None, only_names=True)[0]["names"])
+    return list(_run_child(path, EVERYTHING, None, only="names")[0]["names"])
+
+
+def parquet_types(path: Path, choice: ColumnChoice = EVERYTHING) -> dict[str, str]:
+    """Return the types of the columns that are data, by name: bool, integer or number."""
+    return dict(_run_child(path, choice, None, only="types")[0]["types"])
 
 
 def copy_parquet(
@@ -84,14 +89,17 @@ def _run_child(
     choice: ColumnChoice,
     target: Path | None,
     *,
-    only_names: bool = False,
+    only: str | None = None,
     row_names: bool = True,
 ) -> tuple[dict[str, Any], bytes]:
-    """Return what a child tells of a table, and its numbers unless they went to a file."""
+    """Return what a child tells of a table, and its numbers unless they went to a file.
+
+    `only` is names or types where nothing else is wanted.
+    """
     if find_spec("polars") is None:
         polars(path)
     where = None if target is None else str(target)
-    request: list[Any] = [str(path), choice, where, only_names, row_names]
+    request: list[Any] = [str(path), choice, where, only, row_names]
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", _CHILD],
@@ -113,11 +121,13 @@ def _run_child(
 
 def run_as_child() -> None:
     """Read the table that standard input names; write numbers and a description to the output."""
-    name, given, target, only_names, row_names = json.loads(sys.stdin.buffer.read())
+    name, given, target, only, row_names = json.loads(sys.stdin.buffer.read())
     choice = ColumnChoice._make(tuple(one) if isinstance(one, list) else one for one in given)
     try:
-        if only_names:
+        if only == "names":
             description: dict[str, Any] = {"names": _names(Path(name))}
+        elif only == "types":
+            description = {"types": _types(Path(name), choice)}
         elif target is None:
             description = write_numbers(Path(name), choice, sys.stdout.buffer, None, row_names)
         else:
@@ -135,14 +145,9 @@ def write_numbers(
 
     With a number of rows `part` it is a .npy file that is written, so many rows at a time.
     """
-    pl = polars(path)
     with _damage(path):
-        frame = pl.scan_parquet(path, glob=False)
-        names = frame.collect_schema().names()
-        check_names(path, names)
-        data, aside, index, _ = _roles(frame, path, names, choice)
-        shape = (int(frame.select(pl.len()).collect().item()), len(data))
-        check_not_empty(path, *shape)
+        frame, names, roles, shape = _scanned(path, choice)
+        data, aside, index, _ = roles
         if part is None:
             check_size(path, *shape)
         else:
@@ -166,6 +171,43 @@ def write_numbers(
         "columns": columns,
         "shape": shape,
     }
+
+
+class _Scanned(NamedTuple):
+    """A file of which no numbers were read yet."""
+
+    frame: Any
+    """A lazy frame of polars."""
+    names: list[str]
+    """Of all columns."""
+    roles: Roles
+    shape: tuple[int, int]
+    """Rows and dims."""
+
+
+def _scanned(path: Path, choice: ColumnChoice) -> _Scanned:
+    pl = polars(path)
+    frame = pl.scan_parquet(path, glob=False)
+    names = frame.collect_schema().names()
+    check_names(path, names)
+    roles = _roles(frame, path, names, choice)
+    shape = (int(frame.select(pl.len()).collect().item()), len(roles.data))
+    check_not_empty(path, *shape)
+    return _Scanned(frame, names, roles, shape)
+
+
+def _types(path: Path, choice: ColumnChoice) -> dict[str, str]:
+    """Return the types of the columns that are data; raise an error unless they hold numbers."""
+    with _damage(path):
+        frame, names, roles, _ = _scanned(path, choice)
+        dtypes = {names[j]: frame.collect_schema()[names[j]] for j in roles.data}
+        for name in (name for name, dtype in dtypes.items() if not _is_number(dtype)):
+            _numbers(path, frame.select(name).head(_PART).collect().to_series())
+    return {name: _type(dtype) for name, dtype in dtypes.items()}
+
+
+def _type(dtype: Any) -> str:
+    return "bool" if str(dtype) == "Boolean" else "integer" if dtype.is_integer() else "number"
 
 
 def _names(path: Path) -> list[str]:
@@ -208,9 +250,13 @@ def _is_text(column: Any) -> bool:
     return str(column.dtype).startswith(("String", "Categorical", "Enum"))
 
 
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric()) or str(dtype) in ("Boolean", "Null")
+
+
 def _numbers(path: Path, column: Any) -> FloatArray:
     dtype = column.dtype
-    if not (dtype.is_numeric() or str(dtype) in ("Boolean", "Null")):
+    if not _is_number(dtype):
         row, value = next(((i, x) for i, x in enumerate(column) if x is not None), (0, None))
         raise StorageError(
             path,
