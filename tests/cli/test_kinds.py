@@ -161,7 +161,7 @@ def test_what_is_refused(ribp, table, tmp_path, words, said):
 
 def read(path, likelihood="auto", **options):
     file = read_input(path, InputOptions(as_text=True, **options)).file
-    return coded(file, expanded(likelihood, file))
+    return coded(file, expanded(likelihood, file.path, file.dim_names))
 
 
 def test_cells_of_text_files(tmp_path):

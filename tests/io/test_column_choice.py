@@ -123,6 +123,16 @@ def test_known_features_are_found_by_name(tmp_path):
     assert known_features(str(path), ["x1", "x2"]) == [[3, 4]]
     path.write_text("x1,x2\n3,\n")
     with pytest.raises(StorageError, match="missing entry in line 2"):
+        known_features(str(path), ["x1", "x2"])
+
+
+def test_known_features_without_names_go_with_data_without_names(tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text("3,4\n")
+    assert known_features(str(path), None) == [[3, 4]]
+    path.write_text("x2,x1\n4,3\n")
+    words = "where the data have none, but got known.csv with 'x2', 'x1'. Save it"
+    with pytest.raises(InputError, match=words):
         known_features(str(path), None)
 
 

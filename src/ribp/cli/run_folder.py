@@ -262,6 +262,7 @@ class RunFolder:
         with self.known_settings():
             path = Path(source["path"])
             options, likelihood = stored_options(source), config["estimator"]["likelihood"]
+            likelihood = None if source.get("large") else likelihood  # its levels are numbers
             table = read_table(path, options, source["holdout"], source["seed"], likelihood)
         checkpoint = Checkpoint(self.checkpoints)
         digest = checkpoint.settings().get("data") if checkpoint.exists() else None

@@ -16,7 +16,7 @@ from ribp.errors import FitWarning, InputError, StorageError
 from ribp.estimators import RestrictedIBP
 from ribp.fitting import Prepared
 from ribp.io.input_options import InputFile, known_features
-from ribp.io.kind_columns import expanded
+from ribp.io.kind_columns import expanded, kinds_by_type
 from ribp.io.large_files import LargeFile
 from ribp.kinds import Kind
 from ribp.kinds.kind import latent_names
@@ -37,6 +37,8 @@ class StartedRun(NamedTuple):
     """The data; None where a file is read in parts."""
     large: LargeFile | None
     """The file that is read in parts."""
+    kinds: tuple[Kind, ...] | None = None
+    """Of the columns of that file, if they have any."""
     prepared: Prepared | None = None
     """The fit, where it could be validated before the folder was created."""
 
@@ -80,29 +82,31 @@ def begin(
     table = large = prepared = None
     if file is None:
         source = source | {"large": True}
-        _check_method(arguments["method"], source["holdout"])
-        large = _large_file(source, arguments)
-        large.check()
-        model.set_params(fixed_components=known_features(known, None))
+        large = _checked_file(source, arguments)
+        names, columns = large.header()
+        model.set_params(likelihood=expanded(model.likelihood, path, names))
+        kinds = kinds_by_type(model.likelihood, columns)
     else:
-        arguments = arguments | {"likelihood": expanded(arguments["likelihood"], file.file)}
-        model.set_params(likelihood=arguments["likelihood"])
-        table = as_table(file, source["holdout"], source["seed"], arguments["likelihood"])
-        model.set_params(fixed_components=known_features(known, _feature_names(table)))
+        names = file.file.dim_names
+        model.set_params(likelihood=expanded(model.likelihood, path, names))
+        table = as_table(file, source["holdout"], source["seed"], model.likelihood)
+        kinds = table.kinds
+    model.set_params(fixed_components=known_features(known, _feature_names(names, kinds)))
+    if table is not None:
         prepared = model.prepare(*_rows_of(table))
-    arguments = arguments | {"fixed_components": model.fixed_components}
+    arguments = arguments | {
+        "likelihood": model.likelihood, "fixed_components": model.fixed_components,
+    }  # fmt: skip
     folder.create({"source": source, "estimator": arguments}, overwrite)
     if table is not None and table.hidden.any():
         folder.write_hidden(table)
     folder.log(f"fit {path} with seed {source['seed']}")
-    return StartedRun(folder, model, table, large, prepared)
+    return StartedRun(folder, model, table, large, kinds, prepared)
 
 
-def _feature_names(table: InputTable) -> list[str] | None:
+def _feature_names(names: list[str] | None, kinds: tuple[Kind, ...] | None) -> list[str] | None:
     """Return the names of the columns of features; None if data have none."""
-    if table.dim_names is None or table.kinds is None:
-        return table.dim_names
-    return latent_names(table.kinds, table.dim_names)
+    return names if names is None or kinds is None else latent_names(kinds, names)
 
 
 def read_again(path: Path) -> StartedRun:
@@ -114,8 +118,9 @@ def read_again(path: Path) -> StartedRun:
         model = RestrictedIBP(**arguments)
         large = _large_file(source, arguments) if source.get("large") else None
     table = folder.table() if large is None else None
+    kinds = None if large is None else kinds_by_type(model.likelihood, large.header().columns)
     folder.log("resume")
-    return StartedRun(folder, model, table, large)
+    return StartedRun(folder, model, table, large, kinds)
 
 
 def _large_file(source: dict[str, Any], arguments: dict[str, Any]) -> LargeFile:
@@ -129,8 +134,9 @@ def _large_file(source: dict[str, Any], arguments: dict[str, Any]) -> LargeFile:
     )
 
 
-def _check_method(method: str, holdout: float) -> None:
-    """Raise an `InputError` unless a method can read data in parts, with no entries hidden."""
+def _checked_file(source: dict[str, Any], arguments: dict[str, Any]) -> LargeFile:
+    """Return a file that a method can read in parts, with no entries hidden."""
+    method, holdout = arguments["method"], source["holdout"]
     if method not in ROW_METHODS or holdout:
         raise InputError(
             "--method",
@@ -139,6 +145,9 @@ def _check_method(method: str, holdout: float) -> None:
             f"--holdout {holdout}" if holdout else method,
             "Write --method gibbs-rows.",
         )
+    large = _large_file(source, arguments)
+    large.check()
+    return large
 
 
 @contextmanager
@@ -149,7 +158,7 @@ def opened(run: StartedRun) -> Iterator[Rows]:
     elif run.large is not None:
         with run.large.opened(run.folder.path) as (store, counts, file, exposure):
             names = None if file is None else file.dim_names
-            yield Rows(store, counts, None, names, None, exposure)
+            yield Rows(store, counts, None, names, run.kinds, exposure)
 
 
 def _rows_of(table: InputTable) -> Rows:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ribp.counts import CountLaw, RowCounts
-from ribp.errors import StorageError
+from ribp.errors import InputError, StorageError
 from ribp.io.column_choice import EVERYTHING, ColumnChoice, find, patterns
 from ribp.io.count_options import count_columns, counts_from, missing_law
-from ribp.io.data_file import DataFile
+from ribp.io.data_file import DataFile, listed
 from ribp.io.exposure_options import exposure_columns, exposure_from
 from ribp.io.formats import column_names, read_data
 
@@ -118,12 +118,20 @@ def read_input(
 def known_features(path: str | None, dims: Sequence[str] | None) -> list[list[float]] | None:
     """Return the features in a file, one a row; None without a file.
 
-    Where the file has names of columns they are found by the names of the data, `dims`.
+    Where the file has names of columns they are found by the names of the data, `dims`; None if the
+    data have no names.
     """
     if path is None:
         return None
-    named = dims is not None and column_names(Path(path)) is not None
-    file = read_data(path, ColumnChoice(dims=tuple(dims)) if named and dims else EVERYTHING)
+    names = column_names(Path(path))
+    if names is not None and dims is None:
+        raise InputError(
+            "fixed_components",
+            "must be a file without names of columns where the data have none",
+            f"{Path(path).name} with {listed(names)}",
+            "Save it as .npy or as CSV without a header, columns in the order of the data.",
+        )
+    file = read_data(path, ColumnChoice(dims=tuple(dims)) if names and dims else EVERYTHING)
     if np.isnan(file.values).any():
         row = int(np.flatnonzero(np.isnan(file.values).any(axis=1))[0])
         raise StorageError(

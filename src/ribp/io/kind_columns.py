@@ -18,7 +18,7 @@ from ribp.errors import InputError, StorageError
 from ribp.io.column_choice import find, set_aside_remedy
 from ribp.io.data_file import DataFile, no_such_column, number, shown
 from ribp.kinds import Kind
-from ribp.kinds.choice import AUTO, Choice, chosen
+from ribp.kinds.choice import AUTO, Choice, check_numbered, chosen, is_choice
 from ribp.kinds.coding import encoded
 from ribp.kinds.given_columns import GivenColumn
 from ribp.kinds.levels import MOST_LEVELS
@@ -64,17 +64,26 @@ def _read_kinds(path: Path) -> dict[str, str]:
     return {column.strip(): kind.strip() for column, kind in lines}
 
 
-def expanded(likelihood: Any, file: DataFile) -> Any:
-    """Return a mapping to kinds with patterns replaced by the names of columns."""
-    if not isinstance(likelihood, Mapping) or file.dim_names is None:
+def expanded(likelihood: Any, path: Path, names: Sequence[str] | None) -> Any:
+    """Return a mapping to kinds with patterns replaced by the names of the columns of a file."""
+    if not isinstance(likelihood, Mapping) or names is None:
         return likelihood
     found: dict[str, Any] = {}
     for pattern, kind in likelihood.items():
-        at = find(file.dim_names, str(pattern))
+        at = find(names, str(pattern))
         if not at:
-            raise no_such_column(file.path, str(pattern), file.dim_names)
-        found |= {file.dim_names[j]: kind for j in at}
+            raise no_such_column(path, str(pattern), names)
+        found |= {names[j]: kind for j in at}
     return found
+
+
+def kinds_by_type(likelihood: Any, columns: Sequence[GivenColumn]) -> tuple[Kind, ...] | None:
+    """Return the kinds of columns that are not in memory; None if a likelihood has none."""
+    if not is_choice(likelihood):
+        return None
+    kinds = chosen(likelihood, columns, as_options=True)
+    check_numbered(kinds)
+    return kinds
 
 
 def coded(file: DataFile, choice: Choice) -> tuple[DataFile, tuple[Kind, ...]]:
