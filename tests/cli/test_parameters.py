@@ -63,6 +63,17 @@ def test_what_options_become(name, text, value):
     )
 
 
+def test_a_likelihood_that_nobody_knows_is_told_before_data_are_read(ribp, tmp_path):
+    for text in ("noisy-or", "auto", "real", "ordinal(low, high)"):
+        assert estimator_arguments({"likelihood": text})["likelihood"] == text
+    for text, near in (("catagorical", "Did you mean 'categorical'?"), ("kinds", "Choose one")):
+        words = ["--likelihood", text, "--out", tmp_path / "run"]
+        code, _, wrong = ribp("fit", tmp_path / "none.csv", *words)
+        assert code == 2
+        assert "--likelihood must be one of gaussian, poisson, noisy-or, auto, real, " in wrong
+        assert near in wrong
+
+
 def test_the_help_has_every_option_and_six_to_begin_with(ribp):
     code, text, _ = ribp("fit", "--help")
     assert code == 0

@@ -66,6 +66,22 @@ def known_method(flag: str, text: str) -> str:
     return one_of(flag, text, METHODS)
 
 
+def known_likelihood(flag: str, text: str) -> str:
+    """Return the name of a likelihood or a kind; a mistake in it is told before data are read."""
+    if text in ("gaussian", "poisson"):  # before anything heavy is loaded
+        return text
+    from ribp.checks import one_of
+    from ribp.kinds import NAMES
+    from ribp.kinds.choice import AUTO, is_choice
+
+    if is_choice(text):
+        return text
+    from ribp.likelihoods import LIKELIHOODS
+
+    names = (name for name in LIKELIHOODS if name != "kinds")
+    return one_of(flag, text, [*names, AUTO, *NAMES])
+
+
 PARAMETERS: dict[str, Parameter] = {
     "max_features": Parameter(
         "--max-features", "auto", "Largest number of features, or auto.", None, str, number_or_word
@@ -76,6 +92,7 @@ PARAMETERS: dict[str, Parameter] = {
     "likelihood": Parameter(
         "--likelihood", "gaussian", "gaussian, poisson for counts, noisy-or for causes of yes and "
         "no, auto or one kind for all columns (see --kind), or the name of a plug-in.",
+        read=known_likelihood,
     ),
     "entries": Parameter(
         "--entries", "binary", "binary; strengths: what a row has of a feature may be louder or "
