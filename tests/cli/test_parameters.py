@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
@@ -84,6 +85,13 @@ def test_the_help_has_every_option_and_six_to_begin_with(ribp):
     assert sum(" --" in line[:8] for line in first.splitlines()) == 6  # with --help
     command = next(one for one in app.registered_commands if one.callback.__name__ == "compare")
     assert inspect.signature(command.callback).parameters["n_chains"].default == 2
+
+
+def test_the_help_names_no_options_that_a_command_does_not_have(ribp):
+    for name, command in get_command(app).commands.items():
+        flags = {flag for one in command.params for flag in one.opts} | {"--help"}
+        texts = " ".join(getattr(one, "help", None) or "" for one in command.params)
+        assert set(re.findall(r"--[a-z][a-z-]*", texts)) <= flags, name
 
 
 @pytest.fixture

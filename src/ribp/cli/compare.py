@@ -15,8 +15,14 @@ from ribp.cli import options
 from ribp.cli.parameters import estimator_arguments, with_parameters
 from ribp.cli.show import print_json, say
 
+_HELPS = {
+    "likelihood": "gaussian alone: the unrestricted buffet knows no other data.",
+    "fixed_components": "File of features that the restricted model knows, one a row, with the "
+    "columns of the data. With --method gibbs-rows.",
+}
 
-@with_parameters(n_chains=2, n_warmup=200, n_draws=200)
+
+@with_parameters(_HELPS, n_chains=2, n_warmup=200, n_draws=200)
 def compare(
     data: Annotated[
         Path,

@@ -8,7 +8,7 @@ the parameters, and the arguments of the estimator from `estimator_arguments`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
@@ -157,16 +157,19 @@ ELSEWHERE = {"counts": "--counts", "random_state": "--seed", "checkpoint": "--ou
 """Parameters that options of a run stand for."""
 
 
-def with_parameters(**defaults: Any) -> Callable[[F], F]:
+def with_parameters(helps: Mapping[str, str] | None = None, **defaults: Any) -> Callable[[F], F]:
     """Return a decorator that gives a command with ``**parameters`` an option for each.
 
-    The command itself is not wrapped. `defaults` replace those of the estimator.
+    The command itself is not wrapped. `helps` replace the help of parameters, `defaults` what they
+    are by default.
     """
 
     def decorate(command: F) -> F:
         signature = inspect.signature(command, eval_str=True)
         given = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        added = [_as_argument(name, one, defaults) for name, one in PARAMETERS.items()]
+        own = {name: PARAMETERS[name]._replace(help=text) for name, text in (helps or {}).items()}
+        every = PARAMETERS | own
+        added = [_as_argument(name, one, defaults) for name, one in every.items()]
         command.__signature__ = signature.replace(parameters=[*given, *added])  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in (*given, *added)}
         return command
