@@ -156,3 +156,6 @@ def test_known_features_from_a_file(ribp, lab, tmp_path):
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["estimator"]["fixed_components"] == [[0.5, 1, 2, 3, 4]]
     assert ribp("resume", tmp_path / "run", "--draws", "12")[0] == 0
+    code, out, err = ribp("compare", lab, *choice, "--holdout", "0.05", *QUICK, "--json")
+    assert code == 0, err
+    assert json.loads(out)["models"]["restricted"]["features"] >= 1

@@ -42,7 +42,7 @@ def compare(
     """Compare the restricted with the unrestricted buffet, on hidden entries."""
     from ribp.cli.run_folder import RunFolder, read_table
     from ribp.errors import InputError
-    from ribp.io.input_options import input_options
+    from ribp.io.input_options import input_options, known_features
 
     is_run, announce = data.is_dir(), not json
     if is_run and counts is not None:
@@ -65,6 +65,8 @@ def compare(
         _check_gaussian(arguments["likelihood"])
         holds = input_options(counts, counts_missing, columns, exclude, label, id_)
         table = read_table(data, holds, holdout, seed)
+        known = known_features(arguments["fixed_components"], table.dim_names)
+        arguments["fixed_components"] = known
 
         from ribp.cli import model_scores
 
