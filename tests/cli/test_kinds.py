@@ -207,6 +207,28 @@ def test_texts_that_fit_no_kind_show_what_to_type(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "kind"),
+    [
+        ("a=b=categorical", "a=b", "categorical"),
+        ("x=real = binary ", "x=real", "binary"),
+        ("a=b=ordinal(x=1, y=real)", "a=b", "ordinal(x=1, y=real)"),
+        ("q=ordinal(1) low, 2) high)", "q", "ordinal(1) low, 2) high)"),
+        (" n = binomial (3)", "n", "binomial (3)"),
+        ("visits=log-poisson", "visits", "log-poisson"),
+        ("age=auto", "age", "auto"),
+    ],
+)
+def test_names_of_columns_and_levels_may_have_equals_signs(text, column, kind):
+    assert kind_options("gaussian", [text], None) == {column: kind}
+
+
+@pytest.mark.parametrize("text", ["=real", " =real", "a=", "a=rael", "a=reals", "a=real b"])
+def test_what_is_no_column_and_kind(text):
+    with pytest.raises(InputError, match="must be COLUMN=KIND with a kind of real, positive, "):
+        kind_options("gaussian", [text], None)
+
+
 def test_files_of_kinds(tmp_path):
     path = tmp_path / "kinds.csv"
     path.write_text('column,kind\nage,real\nstage,"ordinal(I, II)"\n\n')

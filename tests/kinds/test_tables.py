@@ -155,7 +155,9 @@ def test_one_kind_for_all_columns_and_columns_by_number():
         ({"a": [1.5, 2.5]}, {"a": 3}, "must be a kind for column 'a'"),
         ({"a": [1.5, 2.5]}, {"a": "real", 0: "positive"}, "column 'a' once, but got 'a' and 0"),
         ({"a": [np.zeros(2), np.ones(2)]}, "categorical", "holds ndarray"),
-        ({"a": [1.5, 2.5]}, "binomial", "trials in parentheses"),
+        ({"a": [1.5, 2.5]}, "binomial", "kind of column 'a' must be.* trials in parentheses"),
+        ({"a": [1, 2]}, {"a": "ordinal(x, x)"}, "levels of column 'a' must be at least two diff"),
+        ({"a": [1, 2]}, {"a": "binomial(0)"}, "of column 'a' must be.*but got 0"),
     ],
 )
 def test_what_fits_no_kind_is_refused(X, asked, words):

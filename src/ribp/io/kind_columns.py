@@ -8,6 +8,7 @@ ones or not.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,17 @@ import numpy as np
 from ribp.errors import InputError, StorageError
 from ribp.io.column_choice import find, set_aside_remedy
 from ribp.io.data_file import DataFile, no_such_column, number, shown
-from ribp.kinds import Kind
+from ribp.kinds import NAMES, Kind
 from ribp.kinds.choice import AUTO, Choice, check_numbered, chosen, is_choice
 from ribp.kinds.coding import encoded
 from ribp.kinds.given_columns import GivenColumn
 from ribp.kinds.levels import MOST_LEVELS
 
 _FLAGS = {"true": 1.0, "false": 0.0}
+_COLUMN_AND_KIND = re.compile(
+    rf"\s*(\S.*?)\s*=\s*((?:{'|'.join([AUTO, *NAMES])})(?:\s*\(.*\))?)\s*", re.DOTALL
+)
+"""Names of columns and of levels may have "=": a kind is all that follows one of them."""
 
 
 def kind_options(
@@ -32,12 +37,15 @@ def kind_options(
     """Return the likelihood for --likelihood, --kind COLUMN=KIND and --kinds FILE."""
     found = {} if path is None else _read_kinds(path)
     for text in kinds or ():
-        column, sign, kind = text.partition("=")
-        if not sign or not column.strip() or not kind.strip():
+        parts = _COLUMN_AND_KIND.fullmatch(text)
+        if parts is None:
             raise InputError(
-                "--kind", "must be COLUMN=KIND", shown(text), "Write for example stage=ordinal."
+                "--kind",
+                f"must be COLUMN=KIND with a kind of {', '.join(NAMES)}",
+                shown(text),
+                "Write for example stage=ordinal.",
             )
-        found[column.strip()] = kind.strip()
+        found[parts[1]] = parts[2]
     if found and likelihood not in ("gaussian", AUTO):
         raise InputError(
             "--likelihood", "must be auto where kinds are given", likelihood, "Leave it out."

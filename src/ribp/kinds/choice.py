@@ -150,7 +150,12 @@ def _kind(asked: Any, column: GivenColumn) -> Kind:
         return categorical(_levels(column, asked))
     if asked == "binary":
         return _binary(column)
-    return parse(asked)
+    try:
+        return parse(asked)
+    except InputError as error:
+        argument, rule, value, remedy = error.args
+        rule = f"of column {str(column.name)!r} {rule}"
+        raise InputError(argument, rule, value, remedy) from None
 
 
 def _by_itself(column: GivenColumn) -> Kind:
