@@ -102,6 +102,23 @@ def test_a_run_whose_rows_have_exposures(ribp, table, tmp_path, monkeypatch):
     assert "must be a number a row" in wrong
 
 
+def test_noisy_or_takes_true_and_false(ribp, tmp_path, monkeypatch):
+    shorten(monkeypatch.setattr)
+    rng, path, run = np.random.default_rng(0), tmp_path / "symptoms.csv", tmp_path / "run"
+    X = pd.DataFrame(rng.random((40, 5)) < 0.4, columns=list("abcde")).assign(k=1)
+    X.to_csv(path, index=False)
+    words = ["--method", "gibbs-rows", "--counts", "column:k", "--out", run]
+    code, _, wrong = ribp("fit", path, "--likelihood", "noisy-or", *words, *QUICK)
+    assert code == 0, wrong
+    assert "Left out" not in ribp("report", run)[1]
+    assert ribp("resume", run, "--draws", "22")[0] == 0
+    X.astype(int).to_csv(tmp_path / "numbers.csv", index=False)
+    for data, out in ((path, "flags.csv"), (tmp_path / "numbers.csv", "numbers.csv")):
+        code, _, wrong = ribp("transform", run, data, "--out", tmp_path / f"of-{out}")
+        assert code == 0, wrong
+    assert (tmp_path / "of-flags.csv").read_text() == (tmp_path / "of-numbers.csv").read_text()
+
+
 def check_files(ribp, run, table, tmp_path):
     out = tmp_path / "features.csv"
     assert ribp("features", run, "--out", out)[0] == 0

@@ -1,5 +1,6 @@
 """Which columns are data, names of rows or labels: by name, by pattern, in every format."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -134,6 +135,19 @@ def test_known_features_without_names_go_with_data_without_names(tmp_path):
     words = "where the data have none, but got known.csv with 'x2', 'x1'. Save it"
     with pytest.raises(InputError, match=words):
         known_features(str(path), None)
+
+
+def test_true_and_false_are_numbers_where_data_are_yes_and_no(tmp_path):
+    path, yes_or_no = tmp_path / "data.csv", InputOptions("column:k", flags=True)
+    path.write_text("a,b,k\ntrue, FALSE,1\nNA,True,2\n1,0,1\n")
+    values = [[1, 0], [np.nan, 1], [1, 0]]
+    np.testing.assert_array_equal(read_input(path, yes_or_no).file.values, values)
+    path.write_text("a;b;k\n1;wahr;2\n")
+    with pytest.raises(StorageError, match="text in column 'b', such as 'wahr'"):
+        read_input(path, yes_or_no)
+    path.write_text("true,false\nfalse,false\n")  # no header
+    for choice in (ColumnChoice(flags=True), ColumnChoice(as_text=True)):
+        assert read_data(path, choice).values.tolist() == [[1, 0], [0, 0]]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])

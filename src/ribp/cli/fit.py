@@ -36,7 +36,7 @@ def fit(
     """Find the features of the rows of a file."""
     from ribp.cli.run_folder import RunFolder
     from ribp.io.formats import is_large
-    from ribp.io.input_options import input_options, read_input
+    from ribp.io.input_options import OF_FLAGS, input_options, read_input
 
     seed = secrets.randbits(32) if seed is None else seed
     holds = input_options(counts, counts_missing, columns, exclude, label, id_, exposure)
@@ -48,7 +48,10 @@ def fit(
         from ribp.kinds.choice import is_choice
 
         arguments["likelihood"] = kind_options(arguments["likelihood"], kind, kinds)
-        holds = holds._replace(as_text=is_choice(arguments["likelihood"]) and not in_parts)
+        holds = holds._replace(
+            as_text=is_choice(arguments["likelihood"]) and not in_parts,
+            flags=arguments["likelihood"] in OF_FLAGS,
+        )
     file = None if in_parts else read_input(data, holds)  # a mistake in it is told at once
 
     from ribp import fitting

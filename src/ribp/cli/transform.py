@@ -120,13 +120,13 @@ def _in_memory(
     path: Path, holds: InputOptions, dims: tuple[str, ...] | None, model: Any
 ) -> Iterator[OpenFile]:
     """Yield a file that is read at once."""
-    from ribp.io.input_options import read_input
+    from ribp.io.input_options import OF_FLAGS, read_input
     from ribp.io.large_files import OpenFile
     from ribp.likelihoods.validation import as_data
     from ribp.rows.local import in_memory
 
     kinds = getattr(model, "kinds_", None)
-    holds = holds._replace(as_text=kinds is not None)
+    holds = holds._replace(as_text=kinds is not None, flags=model.likelihood in OF_FLAGS)
     file, laws, _, own = read_input(path, holds, dims, _law_of_missing(model))
     if kinds is not None and file.values.shape[1] == len(kinds):
         from ribp.io.kind_columns import coded_by

@@ -54,6 +54,8 @@ class ColumnChoice(NamedTuple):
     """Names of the data in the order they must have, whatever else there is; None to choose."""
     as_text: bool = False
     """Whether data are read as text as well: levels have names."""
+    flags: bool = False
+    """Whether true and false in data of a text file are 1 and 0; in other files they always are."""
 
     @property
     def is_empty(self) -> bool:

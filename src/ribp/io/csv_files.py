@@ -1,11 +1,12 @@
 """Tables as text: CSV and its relatives, as programs and people write them.
 
 Empty cells, NA, NaN, null and ? in any case mean missing. The first line is a header if a cell of
-it is neither a number nor missing, or if it is the one that pandas writes (an empty cell, then
-0, 1, 2, ...). What could be either is refused rather than guessed: a bare 0, 1, 2, ..., or names
-beside numbers. The first column holds the names of the rows if its header is empty, id, name, row
-or index, or if it was chosen; text in it must not repeat, and fractions under a header that is not
-empty are data. Where semicolons separate cells a comma is a decimal sign, unless cells have points.
+it is neither a number nor missing nor true nor false, or if it is the one that pandas writes (an
+empty cell, then 0, 1, 2, ...). What could be either is refused rather than guessed: a bare 0, 1, 2,
+..., or names beside numbers. The first column holds the names of the rows if its header is empty,
+id, name, row or index, or if it was chosen; text in it must not repeat, and fractions under a
+header that is not empty are data. Where semicolons separate cells a comma is a decimal sign, unless
+cells have points.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ribp.checks import IntArray
 from ribp.errors import StorageError
 from ribp.io.column_choice import EVERYTHING, ColumnChoice, Roles, set_aside_remedy
 from ribp.io.data_file import (
+    FLAGS,
     DataFile,
     check_names,
     column_label,
@@ -82,6 +84,7 @@ class _Table:
         self.id, self.is_guess, self.data = roles.id, roles.is_guess, roles.data
         self.is_every = self.data == every.data
         self.as_text = choice.as_text and names is not None
+        self.flags = choice.flags or choice.as_text
         self.row_cells: list[str] = []
         self.aside: dict[int, list[str | None]] = {j: [] for j in roles.aside}
         if names is not None:
@@ -151,7 +154,7 @@ class _Table:
         value = number(cell)
         if value is None and self.decimal_commas and _DECIMAL_COMMA.fullmatch(cell.strip()):
             return float(cell.replace(",", "."))
-        return value
+        return FLAGS.get(cell.strip().lower()) if value is None and self.flags else value
 
     def text_error(self, j: int, record: Record, rows: Iterator[Record]) -> StorageError:
         """Return the error for text in column j: of one cell, or of a whole column."""
@@ -206,7 +209,8 @@ def header(path: Path, first: Record, second: Record | None) -> list[str] | None
         return None if is_missing(index) else cells
     if len(cells) > 2 and cells == counting:
         raise _names_or_data(path, cells)
-    return cells if any(number(cell) is None for cell in cells) else None
+    words = (cell for cell in cells if number(cell) is None)
+    return cells if any(cell.lower() not in FLAGS for cell in words) else None
 
 
 def _names_or_data(path: Path, cells: list[str]) -> StorageError:
@@ -262,8 +266,11 @@ def _remedy_for_a_cell(cell: str) -> str | None:
     """Return what to do about a cell that is nearly a number; None if it is text."""
     if _DECIMAL_COMMA.fullmatch(cell):
         return "Write decimal points, or separate cells by semicolons."
-    if cell.lower() in ("true", "false"):
-        return "Write 1 and 0."
+    if cell.strip().lower() in FLAGS:
+        return (
+            "Write 1 and 0, or add --likelihood auto --method gibbs-rows, which fits true and "
+            "false as yes and no."
+        )
     if len(cell.split()) > 1 and None not in map(number, cell.split()):
         return "Separate cells by commas, semicolons, tabs or |."
     if number(cell.replace("_", "")) is not None:

@@ -20,6 +20,8 @@ from ribp.threads import memory
 
 MISSING = frozenset({"", "na", "nan", "null", "?"})
 """The cells, in lower case and without blanks around them, that mean a missing entry."""
+FLAGS = {"true": 1.0, "false": 0.0}
+"""The cells, in lower case, that mean yes and no."""
 ROW_NAME_HEADERS = frozenset({"", "id", "name", "row", "index"})
 """The headers, in lower case, under which a first column may hold the names of the rows."""
 

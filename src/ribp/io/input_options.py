@@ -16,6 +16,9 @@ from ribp.io.data_file import DataFile, listed
 from ribp.io.exposure_options import exposure_columns, exposure_from
 from ribp.io.formats import column_names, read_data
 
+OF_FLAGS = ("noisy-or",)
+"""Likelihoods of yes and no."""
+
 
 class InputOptions(NamedTuple):
     """What a file of data holds, as options say it and config.json stores it."""
@@ -34,6 +37,8 @@ class InputOptions(NamedTuple):
     """Whether data are read as text: columns have kinds."""
     exposure: str | None = None
     """The option --exposure."""
+    flags: bool = False
+    """Whether true and false in a text file are 1 and 0: data are yes and no."""
 
     def choice(self, dims: tuple[str, ...] | None = None) -> ColumnChoice:
         """Return which columns are what; `dims` are the names that the data must have."""
@@ -45,6 +50,7 @@ class InputOptions(NamedTuple):
             (*count_columns(self.counts), *exposure_columns(self.exposure)),
             dims,
             self.as_text,
+            self.flags,
         )
 
     def with_defaults(self, other: InputOptions, names: Sequence[str]) -> InputOptions:

@@ -17,14 +17,13 @@ import numpy as np
 
 from ribp.errors import InputError, StorageError
 from ribp.io.column_choice import find, set_aside_remedy
-from ribp.io.data_file import DataFile, no_such_column, number, shown
+from ribp.io.data_file import FLAGS, DataFile, no_such_column, number, shown
 from ribp.kinds import NAMES, Kind
 from ribp.kinds.choice import AUTO, Choice, check_numbered, chosen, is_choice
 from ribp.kinds.coding import encoded
 from ribp.kinds.given_columns import GivenColumn
 from ribp.kinds.levels import MOST_LEVELS
 
-_FLAGS = {"true": 1.0, "false": 0.0}
 _COLUMN_AND_KIND = re.compile(
     rf"\s*(\S.*?)\s*=\s*((?:{'|'.join([AUTO, *NAMES])})(?:\s*\(.*\))?)\s*", re.DOTALL
 )
@@ -129,8 +128,8 @@ def _of_numbers(name: Any, values: Any) -> GivenColumn:
 
 def _of_cells(name: str, cells: Sequence[str | None]) -> GivenColumn:
     some = [cell for cell in cells if cell is not None]
-    if some and all(cell.lower() in _FLAGS for cell in some):
-        flags = [np.nan if cell is None else _FLAGS[cell.lower()] for cell in cells]
+    if some and all(cell.lower() in FLAGS for cell in some):
+        flags = [np.nan if cell is None else FLAGS[cell.lower()] for cell in cells]
         return GivenColumn(name, "bool", np.array(flags))
     numbers = [np.nan if cell is None else number(cell) for cell in cells]
     if None not in numbers:
