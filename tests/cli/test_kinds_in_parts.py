@@ -57,6 +57,8 @@ def test_kinds_follow_from_types_patterns_and_known_features(ribp, files, tmp_pa
     assert read_again(run).kinds == tuple(model.kinds_.values())
     assert ribp("resume", run, "--draws", "6")[0] == 0
     assert "Left out" not in ribp("report", run)[1]
+    page = (run / "report.html").read_text()
+    assert "--memory 2GB" in page  # with all data in memory columns may have other kinds
 
 
 @pytest.mark.jit

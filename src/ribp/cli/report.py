@@ -101,7 +101,8 @@ def _commands(config: dict[str, Any], run: Path) -> list[str]:
     """Return the command that made a run, and the one that made the page."""
     source, arguments = config["source"], config["estimator"]
     words = ["ribp", "fit", Path(str(source.get("path"))).name]
-    for name in ("counts", "counts_missing", "exposure", "id", "columns", "exclude", "label"):
+    names = ("counts", "counts_missing", "exposure", "id", "columns", "exclude", "label", "memory")
+    for name in names:
         given = source.get(name)
         for one in given if isinstance(given, list) else [] if given is None else [given]:
             words += [f"--{name.replace('_', '-')}", str(one)]
