@@ -71,15 +71,10 @@ def known_likelihood(flag: str, text: str) -> str:
     if text in ("gaussian", "poisson"):  # before anything heavy is loaded
         return text
     from ribp.checks import one_of
-    from ribp.kinds import NAMES
-    from ribp.kinds.choice import AUTO, is_choice
+    from ribp.estimators.kind_tables import likelihood_names
+    from ribp.kinds.choice import is_choice
 
-    if is_choice(text):
-        return text
-    from ribp.likelihoods import LIKELIHOODS
-
-    names = (name for name in LIKELIHOODS if name != "kinds")
-    return one_of(flag, text, [*names, AUTO, *NAMES])
+    return text if is_choice(text) else one_of(flag, text, likelihood_names())
 
 
 PARAMETERS: dict[str, Parameter] = {

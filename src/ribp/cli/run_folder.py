@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ribp.likelihoods.data import BoolArray, Data
     from ribp.results import Result
 
-SCHEMA = 4
+SCHEMA = 5
 _KIND = "ribp run"
 _COMPARISON = "ribp comparison"
 _FILES = (

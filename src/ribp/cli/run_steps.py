@@ -16,9 +16,10 @@ from ribp.errors import FitWarning, InputError, StorageError
 from ribp.estimators import RestrictedIBP
 from ribp.fitting import Prepared
 from ribp.io.input_options import InputFile, known_features
-from ribp.io.kind_columns import expanded, kinds_by_type
+from ribp.io.kind_columns import expanded
 from ribp.io.large_files import LargeFile
 from ribp.kinds import Kind
+from ribp.kinds.choice import unseen_kinds
 from ribp.kinds.kind import latent_names
 from ribp.results import Result
 from ribp.rows.local import in_memory
@@ -85,7 +86,7 @@ def begin(
         large = _checked_file(source, arguments)
         names, columns = large.header()
         model.set_params(likelihood=expanded(model.likelihood, path, names))
-        kinds = kinds_by_type(model.likelihood, columns)
+        kinds = unseen_kinds(model.likelihood, columns, as_options=True)
     else:
         names = file.file.dim_names
         model.set_params(likelihood=expanded(model.likelihood, path, names))
@@ -118,7 +119,7 @@ def read_again(path: Path) -> StartedRun:
         model = RestrictedIBP(**arguments)
         large = _large_file(source, arguments) if source.get("large") else None
     table = folder.table() if large is None else None
-    kinds = None if large is None else kinds_by_type(model.likelihood, large.header().columns)
+    kinds = None if large is None else unseen_kinds(model.likelihood, large.header().columns)
     folder.log("resume")
     return StartedRun(folder, model, table, large, kinds)
 

@@ -12,7 +12,14 @@ from ribp.checks import FloatArray
 from ribp.errors import InputError
 from ribp.estimators.containers import contained
 from ribp.kinds import NAMES, Kind
-from ribp.kinds.choice import AUTO, check_numbered, chosen, is_choice, unseen_columns
+from ribp.kinds.choice import (
+    AUTO,
+    check_numbered,
+    chosen,
+    is_choice,
+    unseen_columns,
+    unseen_kinds,
+)
 from ribp.kinds.coding import decoded, encoded
 from ribp.kinds.given_columns import columns_of
 from ribp.likelihoods import LIKELIHOODS, ColumnsOfKinds
@@ -22,6 +29,11 @@ from ribp.rows.kind_look import looked_columns
 from ribp.rows.store import RowStore
 
 Kinds = tuple[Kind, ...]
+
+
+def likelihood_names() -> list[str]:
+    """Return what users may write for a likelihood."""
+    return [*(name for name in LIKELIHOODS if name != "kinds"), AUTO, *NAMES]
 
 
 class TablesOfKinds:
@@ -44,11 +56,7 @@ class TablesOfKinds:
     def _unseen_kinds(self, names: Sequence[Any], dtype: Any = None) -> Kinds | None:
         """Return the same of a table that is not in memory, of which the type may be known."""
         self._check_likelihood()
-        if not is_choice(self.likelihood):
-            return None
-        kinds = chosen(self.likelihood, unseen_columns(names, dtype))
-        check_numbered(kinds)
-        return kinds
+        return unseen_kinds(self.likelihood, unseen_columns(names, dtype))
 
     def check_in_parts(self) -> None:
         """Raise an `InputError` if levels have names that data in parts do not have."""
@@ -75,7 +83,7 @@ class TablesOfKinds:
 
     def _check_likelihood(self) -> None:
         """Raise an `InputError` if it is not one that users can choose."""
-        words = [*(name for name in LIKELIHOODS if name != "kinds"), AUTO, *NAMES]
+        words = likelihood_names()
         if not is_choice(self.likelihood) and self.likelihood not in words:
             raise InputError(
                 "likelihood",

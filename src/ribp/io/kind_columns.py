@@ -19,7 +19,7 @@ from ribp.errors import InputError, StorageError
 from ribp.io.column_choice import find, set_aside_remedy
 from ribp.io.data_file import FLAGS, DataFile, no_such_column, number, shown
 from ribp.kinds import NAMES, Kind
-from ribp.kinds.choice import AUTO, Choice, check_numbered, chosen, is_choice
+from ribp.kinds.choice import AUTO, Choice, chosen
 from ribp.kinds.coding import encoded
 from ribp.kinds.given_columns import GivenColumn
 from ribp.kinds.levels import MOST_LEVELS
@@ -82,15 +82,6 @@ def expanded(likelihood: Any, path: Path, names: Sequence[str] | None) -> Any:
             raise no_such_column(path, str(pattern), names)
         found |= {names[j]: kind for j in at}
     return found
-
-
-def kinds_by_type(likelihood: Any, columns: Sequence[GivenColumn]) -> tuple[Kind, ...] | None:
-    """Return the kinds of columns that are not in memory; None if a likelihood has none."""
-    if not is_choice(likelihood):
-        return None
-    kinds = chosen(likelihood, columns, as_options=True)
-    check_numbered(kinds)
-    return kinds
 
 
 def coded(file: DataFile, choice: Choice) -> tuple[DataFile, tuple[Kind, ...]]:

@@ -84,6 +84,17 @@ def unseen_columns(names: Sequence[Any], dtype: Any = None) -> list[GivenColumn]
     return [GivenColumn(name, kind, np.empty(0)) for name in names]
 
 
+def unseen_kinds(
+    likelihood: Any, columns: Sequence[GivenColumn], *, as_options: bool = False
+) -> tuple[Kind, ...] | None:
+    """Return the kinds of columns that are not in memory; None if a likelihood has none."""
+    if not is_choice(likelihood):
+        return None
+    kinds = chosen(likelihood, columns, as_options=as_options)
+    check_numbered(kinds)
+    return kinds
+
+
 def check_numbered(kinds: Sequence[Kind]) -> None:
     """Raise an `InputError` if names of levels are numbers, but not those that entries have.
 
@@ -202,6 +213,8 @@ def _levels(column: GivenColumn, asked: str) -> tuple[str, ...]:
             "ordinal, and texts have no order",
             'Write for example ribp.kinds.ordinal(["I", "II", "III"]), or "ordinal(I, II, III)".',
         )
+    if column.type == "bool":
+        return ("False", "True")
     if not column.values.size:
         raise InputError(
             "likelihood",
@@ -209,8 +222,6 @@ def _levels(column: GivenColumn, asked: str) -> tuple[str, ...]:
             asked,
             f'Write ribp.kinds.{asked}(["low", "high"]); entries are their numbers, from 0.',
         )
-    if column.type == "bool":
-        return ("False", "True")
     found = column.levels or tuple(level_text(one) for one in column.distinct(MOST_LEVELS))
     if len(found) > MOST_LEVELS:
         raise _no_kind(column, f"has more than {MOST_LEVELS} different values")
