@@ -58,14 +58,15 @@ def test_a_run_knows_its_levels(ribp, table, tmp_path, monkeypatch):
 def test_known_features_are_found_by_name(ribp, table, tmp_path, monkeypatch):
     shorten(monkeypatch.setattr)
     known, run = tmp_path / "known.csv", tmp_path / "run"
-    names = ["ward=ward 1", "ward=ward 0", "ward=ward 2", "visits", "fever", "stage", "smoker"]
-    known.write_text(",".join([*names, "age"]) + "\n1,2,-3,0.5,0.6,0.7,0.8,0.9\n")
+    names = ["ward=ward 1", "ward=ward 0", "ward=ward 2", "visits", "fever", "stage"]
+    known.write_text(",".join([*names, "smoker=yes", "age"]) + "\n1,2,-3,0.5,0.6,0.7,0.8,0.9\n")
     words = ["--id", "id", "--fixed-components", known, "--out", run]
     code, _, wrong = ribp("fit", table, *ASKED, *QUICK, *words)
     assert code == 0, wrong
     fit = __import__("ribp").load(run / "result.nc")
     assert fit.result_.tree["features"]["latent"].values.tolist() == [
-        "age", "smoker", "stage", "fever", "visits", "ward=ward 0", "ward=ward 1", "ward=ward 2"
+        "age", "smoker=yes", "stage", "fever", "visits", "ward=ward 0", "ward=ward 1",
+        "ward=ward 2",
     ]  # fmt: skip
     np.testing.assert_allclose(fit.components_[0], [0.9, 0.8, 0.7, 0.6, 0.5, 2, 1, -3])
     assert ribp("resume", run, "--draws", "22")[0] == 0
@@ -73,7 +74,7 @@ def test_known_features_are_found_by_name(ribp, table, tmp_path, monkeypatch):
     assert re.search(
         "Known features</td>\\s*<td[^>]*>feature0<", (tmp_path / "report.html").read_text()
     )
-    known.write_text("age,smoker\n1,2\n")
+    known.write_text("age,smoker=yes\n1,2\n")
     code, _, wrong = ribp("fit", table, *ASKED, *QUICK, *words, "--overwrite")
     assert code != 0
     assert "stage" in wrong

@@ -90,7 +90,7 @@ def test_kinds_and_names_of_levels(model):
     shown = len(model.components_)
     assert model.components_.shape == (shown, 11)  # one for each of three sites
     frame = model.components_frame()
-    assert {"site=lung", "site=skin", "site=liver", "stage", "age"} <= set(frame["column"])
+    assert {"site=lung", "site=skin", "site=liver", "stage", "age", "sex=m"} <= set(frame["column"])
     site = frame[frame["column"].str.startswith("site=")].groupby("feature")["mean"].sum()
     np.testing.assert_allclose(site, 0.0, atol=1e-12)  # contrasts
     assert model.result_.tree["features"].sizes["dim"] == 9

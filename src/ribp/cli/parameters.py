@@ -133,8 +133,8 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "fixed_components": Parameter(
         "--fixed-components", None, "File of features that are known, one a row, with the columns "
-        "of the data (COLUMN=LEVEL for levels without an order); others are found beside them. "
-        "With --method gibbs-rows.",
+        "of the data (COLUMN=LEVEL for levels without an order, and for yes); others are found "
+        "beside them. With --method gibbs-rows.",
     ),
     "n_chains": Parameter("--chains", 4, "Number of chains.", LENGTH, int, least=1),
     "n_warmup": Parameter(

@@ -175,13 +175,19 @@ class Kind(ABC):
         return ColumnLook(float(values.size), float(numbers.mean()), float(numbers.var()), found)
 
 
+PLAIN = (("0", "1"), ("False", "True"))
+"""Levels of yes and no whose names say nothing."""
+
+
 def latent_names(kinds: Sequence[Kind], names: Sequence[Any]) -> list[str]:
-    """Return names of the latent columns of a table: that of the column, or "column=level"."""
-    return [
-        f"{name}={level}" if kind.width > 1 else str(name)
-        for kind, name in zip(kinds, names, strict=True)
-        for level in (kind.levels if kind.width > 1 else ("",))
-    ]
+    """Return names of the latent columns of a table: "age", "site=lung", "sex=m"."""
+    found = []
+    for kind, name in zip(kinds, names, strict=True):
+        levels = kind.levels if kind.width > 1 else ()
+        if kind.name == "binary" and kind.levels not in PLAIN:
+            levels = kind.levels[1:]
+        found += [f"{name}={level}" for level in levels] or [str(name)]
+    return found
 
 
 def whole(values: FloatArray, most: float = 2.0**53) -> np.ndarray:

@@ -17,11 +17,10 @@ from scipy.special import expit
 from ribp.checks import FloatArray
 from ribp.kinds.binary import Binary
 from ribp.kinds.binomial import Binomial
+from ribp.kinds.kind import PLAIN
 from ribp.kinds.levels import OfLevels
 from ribp.kinds.positive import Positive
 from ribp.likelihoods.kind_columns import Column, Places
-
-_PLAIN = (("0", "1"), ("False", "True"))  # levels whose names say nothing
 
 
 def usual(column: Column) -> float:
@@ -38,7 +37,7 @@ def event_names(columns: Sequence[Column], names: Sequence[Any]) -> list[str]:
     found = []
     for column, name in zip(columns, names, strict=True):
         levels = column.kind.levels
-        if levels in _PLAIN:
+        if levels in PLAIN:
             found.append(str(name))
         elif levels:
             shown = levels[1:] if isinstance(column.kind, Binary) else levels
