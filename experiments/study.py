@@ -200,10 +200,15 @@ def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> tuple[floa
 
 
 def compared(ours: Mapping[int, float], theirs: Mapping[int, float], digits: int = 3) -> str:
-    """Return the mean difference, its standard error and the verdict of `paired` as text."""
+    """Return the mean difference, its standard error and the verdict of `paired` as text.
+
+    With a digit more where a difference that is not level would be zero.
+    """
     mean, error, verdict = paired(ours, theirs)
     if not math.isfinite(mean):
         return ""
+    if verdict not in ("", "level") and round(mean, digits) == 0.0:
+        digits += 1
     text = f"{mean:+.{digits}f}"
     return f"{text} ± {error:.{digits}f}, {verdict}" if verdict else f"{text}, one seed"
 

@@ -151,6 +151,7 @@ def test_paired_differences():
     assert study.compared({0: 0.5, 1: 0.7}, {0: 0.4, 1: 0.7}) == "+0.050 ± 0.050, level"
     assert study.compared({0: 1.0}, {0: 1.25, 1: 7.0}, digits=1) == "-0.2, one seed"
     assert study.compared({0: 1.0}, {}) == ""
+    assert study.compared({0: 1.0003, 1: 1.0005}, {0: 1.0, 1: 1.0}) == "+0.0004 ± 0.0001, ahead"
 
 
 def test_numbers_of_seeds_in_any_order(tmp_path):
