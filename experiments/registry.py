@@ -53,7 +53,7 @@ EXPERIMENTS = {
         ("20news_w100.npz", "prostate.npz"),
     ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
-    "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 30),
+    "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 16),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
     "vague_counts": Experiment(
         "Does the count help? Vague, wrong or unknown counts, and rivals", 30, ("reuters_mix.npz",)
