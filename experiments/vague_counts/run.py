@@ -148,7 +148,7 @@ def _write_paired(path: Path, study: Study) -> None:
 
 def _draw(path: Path, study: Study) -> None:
     """Draw F1 and held-out density of every seed, medians as bars; one column a set."""
-    figure = Figure(figsize=(12, 6), layout="constrained")
+    figure = Figure(figsize=(13, 6), layout="constrained")
     names = _names(study)
     axes = figure.subplots(2, len(names), sharey=True, squeeze=False)
     for column, name in zip(axes.T, names, strict=True):
@@ -157,7 +157,7 @@ def _draw(path: Path, study: Study) -> None:
         _panel(column[0], study, name, "f1", -np.inf)
         _panel(column[1], study, name, "held out", least)
         column[0].set(title=name, xlabel="F1 of rows", xlim=(0, 1.03))
-        column[1].set(xlabel="log density of a hidden entry")
+        column[1].set(xlabel="log density, hidden")
         column[1].locator_params(axis="x", nbins=4)
     for ax in axes[:, 0]:
         ax.set(
