@@ -27,7 +27,7 @@ EXPERIMENTS = {
     "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
     "calibration": Experiment("Is every sampler right? Joint tests and ranks", 30),
     "recovery": Experiment("Does a default fit find the features that made the data?", 18),
-    "presentations": Experiment("The same table in other units, with offsets, standardised", 9),
+    "presentations": Experiment("The same table in other units, with offsets, standardised", 10),
     "variational": Experiment("How near is each q to the posterior of a row?", 0.2),
     "toy_features": Experiment("Features and counts of the first toy set, R-IBP and IBP", 7),
     "one_inflated": Experiment("Held-out scores where most rows have one feature", 20),
