@@ -54,7 +54,7 @@ EXPERIMENTS = {
     ),
     "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
     "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 16),
-    "verdict": Experiment("Does the verdict of a fit say what it should?", 25),
+    "verdict": Experiment("Does the verdict of a fit say what it should?", 5),
     "vague_counts": Experiment(
         "Does the count help? Vague, wrong or unknown counts, and rivals", 30, ("reuters_mix.npz",)
     ),
