@@ -66,7 +66,7 @@ def _run(made: Table, values: FloatArray, seed: int, settings: dict[str, Any]) -
 def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
     """Return a table as Markdown, by the name of a file: a row a presentation.
 
-    In each cell the median and the least F1 over seeds, and whether there was a background (+).
+    In each cell the median and the least F1 over seeds, and how many fits had a background.
     """
     runs = {tuple(key.split(" | ")): value for key, value in numbers.items()}
     forms = list(dict.fromkeys(form for _, form, _ in runs))
@@ -76,9 +76,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
         cells = [form]
         for name in names:
             here = [run for (n, f, _), run in runs.items() if (n, f) == (name, form)]
-            on = "".join("+" if run["background"] else "-" for run in here)
+            on = sum(run["background"] for run in here)
             found = [run["f1"] for run in here]
-            cells.append(f"{np.median(found):.3f}, {min(found):.3f} ({on})" if found else "")
+            cells.append(f"{np.median(found):.3f}, {min(found):.3f}; {on} of {len(here)}" if found else "")
         rows.append(cells)
     return {"table.md": markdown(("presentation", *names), rows)}
 
