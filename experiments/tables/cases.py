@@ -58,9 +58,11 @@ class Case:
         return where.reshape(self.values.shape)
 
     def part(self, n_rows: int, n_dims: int) -> Case:
-        """Return some rows, and the first columns."""
+        """Return some rows, and the columns that vary most among them."""
         at = np.random.default_rng(0).permutation(len(self.k))[:n_rows]
-        return replace(self, values=self.values[at, :n_dims].copy(), k=self.k[at])
+        values = self.values[at]
+        most = np.sort(np.argsort(-values.std(axis=0), kind="stable")[:n_dims])
+        return replace(self, values=values[:, most].copy(), k=self.k[at])
 
 
 def load(name: str, folder: Path) -> Case:
