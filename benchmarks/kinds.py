@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ KINDS = {
 
 
 @jit
-def floor(shares, growth, out):
+def floor(shares: Any, growth: Any, out: Any) -> None:
     """Do N I D multiply-adds, and a logarithm for eight of them."""
     product = np.empty(growth.shape[1])
     for n in range(shares.shape[0]):

@@ -7,6 +7,7 @@ Newton step of a plain logistic regression on the same rows, by NumPy.
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def measures() -> Measures:
         ("1000 strata of 10", strata(1000, 10), 500.0),
         ("4000 rows, 2000 cases", strata(1, 4000), 250.0),
     ]:
-        value = ratio(lambda data=data: fit(*data), lambda data=data: logistic_step(*data[:2]), 5)
+        value = ratio(partial(fit, *data), partial(logistic_step, *data[:2]), 5)
         yield Measure(f"conditional logit, {name} / logit step", value, limit)
     yield _inverse()
     yield from _numpyro()

@@ -160,7 +160,9 @@ def chain(make: Callable[[Given], Sampler], given: Given) -> Given:
     """
     make({**given, "X": given["X"][:N_WARM]})[0]()
     where, budgets = np.isnan(given["X"]), given["budgets"]
-    began, times, means, draws, predicted = clock(), [], [], [], []
+    times: list[float] = []
+    draws: list[Any] = []
+    began, means, predicted = clock(), [], []
     step, state = make(given)
     for budget in budgets:
         while not times or (times[-1] < budget and not given.get("once")):

@@ -33,7 +33,6 @@ from experiments.recovery import cases
 from experiments.shared import write_text
 from ribp import counts
 from ribp.baselines import ibp_gibbs
-from ribp.files import write_atomically
 from ribp.likelihoods import LinearGaussian
 from ribp.likelihoods.moments import moments
 from ribp.likelihoods.units import Units
@@ -347,8 +346,8 @@ def main(arguments: list[str] | None = None) -> None:
             "left_out": sorted(bench.left_out), "numbers": numbers,
         }  # fmt: skip
         stored = {part: stored[part] for part in PARTS if part in stored}
-        text = json.dumps(stored, indent=1, default=float) + "\n"
-        write_atomically(path, lambda file, text=text: file.write(text.encode()))
+        text = json.dumps(stored, indent=1, default=float)
+        write_text(path, [text])
         write_text(options.out / "peers.md", markdown(json.loads(text)))
         print("\n".join(markdown({name: json.loads(text)[name]})), flush=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ print(peak.bytes / 2**20)
 
 
 @jit
-def bare_pass(p, q, k):
+def bare_pass(p: Any, q: Any, k: int) -> Any:
     """Make I x k multiply-adds, in the form that compiles to the fastest code known to us."""
     row = np.zeros(k + 1)
     row[0] = 1.0

@@ -23,6 +23,7 @@ from ribp.running.estimate import thinning
 from ribp.running.progress import Bars
 from ribp.running.samplers import sampler
 from ribp.search.following import best_start
+from ribp.search.pool import Pool
 from ribp.threads import one_blas_thread
 
 RATIOS = ALONE.replace("sweeps", "running") + "import json; print(json.dumps(running.found()))"
@@ -52,8 +53,8 @@ def found() -> dict[str, float]:
         chain = Chain(0, np.random.default_rng(0), seed, state)
         with tempfile.TemporaryDirectory() as folder, Bars(1) as bars:
             run.run_chains(
-                sampler("gibbs", model), in_memory(data), PLAN, [chain], n_jobs=1, progress=bars,
-                checkpoint=Checkpoint(folder),
+                sampler("gibbs", model), in_memory(data), PLAN, [chain], Pool(), n_jobs=1,
+                progress=bars, checkpoint=Checkpoint(folder),
             )  # fmt: skip
 
     with contextlib.redirect_stdout(None):

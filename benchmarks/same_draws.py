@@ -92,7 +92,8 @@ def resumed(method: str) -> Callable[[Path], Any]:
             subprocess.run(
                 [sys.executable, "-m", "ribp", *map(str, command)], check=True, capture_output=True
             )
-        return ribp.load(run / "result.nc").result_
+        loaded: Any = ribp.load(run / "result.nc")
+        return loaded.result_
 
     return fit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ print(peak.bytes / data.nbytes)
 """
 
 
-def problem(n_rows: int) -> dict[str, object]:
+def problem(n_rows: int) -> dict[str, Any]:
     """Draw rows from their prior, about five features each; return them with their law."""
     rng = np.random.default_rng(0)
     theta = rng.normal(-1, 1, FEATURES)

@@ -96,7 +96,7 @@ def _times(method: Any, model: Model, data: Data, n_threads: int = 1) -> list[fl
     rng = np.random.default_rng(0)
     state = model.draw_prior(rng, data.values.shape[1])
     state = state._replace(parameters=model.likelihood.first_guess(data, model.n_features))
-    used = sampler(method.__name__.rpartition(".")[2], model)
+    used: Any = sampler(method.__name__.rpartition(".")[2], model)
     rows = used.rows(in_memory(data, n_threads))
     drawn = used.drawn(rng, method.from_rows(model, rows, state.rows, state), rows)
     seed, times = np.uint64(1), []

@@ -108,7 +108,7 @@ class Study:
             group["runs"] = [one for one in group["runs"] if one != name]
         self._older = [group for group in self._older if group["runs"]]
 
-    def wants(self, *parts: str | int) -> bool:
+    def wants(self, *parts: str | float) -> bool:
         """Return whether a run has not been made, and there is time for it."""
         if self.options.verify:
             return key(*parts) in self._again
@@ -116,7 +116,7 @@ class Study:
         old = key(*parts) in _keys(self._older) and not self.options.missing
         return (old or key(*parts) not in self.numbers) and not late
 
-    def add(self, *parts: str | int, numbers: dict[str, Any], seconds: float) -> None:
+    def add(self, *parts: str | float, numbers: dict[str, Any], seconds: float) -> None:
         """Write down a run; the last part of its key is the seed."""
         name = key(*parts)
         numbers = shared.as_stored(numbers)  # what tables show is what is stored
@@ -144,11 +144,11 @@ class Study:
             verified=self._verified,
         )
 
-    def values(self, *parts: str | int, of: str) -> np.ndarray[Any, Any]:
+    def values(self, *parts: str | float, of: str) -> np.ndarray[Any, Any]:
         """Return a number, or "seconds", of all seeds of a run."""
         return np.array(list(self.by_seed(*parts, of=of).values()), dtype=float)
 
-    def by_seed(self, *parts: str | int, of: str) -> dict[int, float]:
+    def by_seed(self, *parts: str | float, of: str) -> dict[int, float]:
         """Return a number, or "seconds", of each seed of a run; NaN where there is none."""
         begins, found = key(*parts) + BETWEEN, {}
         for name in [one for one in self.numbers if one.startswith(begins)]:
@@ -176,7 +176,7 @@ def _keys(groups: Sequence[Mapping[str, Any]]) -> set[str]:
     return {name for group in groups for name in group["runs"]}
 
 
-def key(*parts: str | int) -> str:
+def key(*parts: str | float) -> str:
     """Return the name of a run."""
     return BETWEEN.join(map(str, parts))
 

@@ -77,8 +77,10 @@ def tables(numbers: dict[str, Any]) -> dict[str, list[str]]:
         for name in names:
             here = [run for (n, f, _), run in runs.items() if (n, f) == (name, form)]
             on = sum(run["background"] for run in here)
-            found = [run["f1"] for run in here]
-            cells.append(f"{np.median(found):.3f}, {min(found):.3f}; {on} of {len(here)}" if found else "")
+            if found := [run["f1"] for run in here]:
+                cells.append(f"{np.median(found):.3f}, {min(found):.3f}; {on} of {len(here)}")
+            else:
+                cells.append("")
         rows.append(cells)
     return {"table.md": markdown(("presentation", *names), rows)}
 

@@ -67,7 +67,7 @@ class Searched(NamedTuple):
     model: Model
     data: Data
     """In standard units."""
-    starts: pool.Starts
+    starts: pool.Pool
     seconds: float
     """Of the processor."""
 

@@ -18,6 +18,7 @@ import ribp
 from experiments.data import load_cambridge
 from ribp import fitting
 from ribp.errors import FitWarning
+from ribp.search.pool import settle
 
 FILE = "cambridge_10k.npz"
 MANY = 50
@@ -41,7 +42,6 @@ def run(name: str, seed: int, folder: Path) -> tuple[dict[str, Any], float]:
         seconds += time.process_time() - began
         return found
 
-    settle = fitting.settle
     with warnings.catch_warnings(), mock.patch.object(fitting, "settle", timed):
         warnings.simplefilter("ignore", FitWarning)  # chains are short
         model = MODELS[name](

@@ -80,7 +80,10 @@ def _long_run(seed: int, scale: Scale, count: int, which: int, sampler: Sampler)
 
 def quartiles(values: list[float | None], censored: list[bool]) -> list[float | None]:
     """Return the three quartiles; None where one lies beyond the limit of proposals."""
-    known = [math.inf if cut else value for value, cut in zip(values, censored, strict=True)]
+    known = [
+        math.inf if cut or value is None else value
+        for value, cut in zip(values, censored, strict=True)
+    ]
     found = np.quantile(known, [0.25, 0.5, 0.75], method="inverted_cdf")
     return [float(value) if np.isfinite(value) else None for value in found]
 

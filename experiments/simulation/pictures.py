@@ -87,9 +87,10 @@ def draw_probabilities(found: dict[str, Any], count: int, path: Path) -> None:
     right.axhline(0.0, color="black", lw=2.4, alpha=0.7)
     for name, marker in zip(EXACT, "ox", strict=True):
         mean = np.array(found[name]["mean"])
-        style = {"ls": "", "marker": marker, "ms": 4, "color": "black", "mfc": "none", "mew": 0.8}
-        left.plot(ranks, _shown(mean), markevery=3, label=SAMPLERS[name].label, **style)
-        right.plot(ranks, mean - ours, **style)
+        look: dict[str, Any] = {"ls": "", "ms": 4, "color": "black", "mfc": "none", "mew": 0.8}
+        label = SAMPLERS[name].label
+        left.plot(ranks, _shown(mean), marker=marker, markevery=3, label=label, **look)
+        right.plot(ranks, mean - ours, marker=marker, **look)
     left.set(yscale="log", ylim=(1e-4, 1.3), xlim=(0, 45), ylabel="mean feature probability")
     right.set(xlim=(0, 30), ylabel="difference from the certified sampler")
     for ax in (left, right):

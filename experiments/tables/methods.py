@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ _STARTS = 2
 _BUFFET_STARTS = 3
 _HOT, _COOL, _STEPS = 1.0, 0.1, 200  # noise of the annealed mean field, in units of the spread
 _SHARE = 0.3  # of entries that are one where it begins
-_DRAWN_WEIGHTS = "sample"
+_DRAWN_WEIGHTS: Final = "sample"
 
 
 class Task(NamedTuple):
@@ -221,7 +221,8 @@ def run(starts: Starts, method: str, n_iterations: int) -> Scores:
                 training += float(log_density[~hidden].mean()) / n_kept
                 features += np.count_nonzero(tally.sizes) / n_kept
             elif tally.sizes.size > MOST_FEATURES:
-                return Scores(*[math.nan] * 4, tally.sizes.size, seconds)
+                nan = math.nan
+                return Scores(nan, nan, nan, nan, tally.sizes.size, seconds)
     held_out -= math.log(n_kept)
     middle, far = float(np.median(held_out)), float((held_out < FAR).mean())
     return Scores(training, float(held_out.mean()), middle, far, features, seconds)

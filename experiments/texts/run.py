@@ -116,7 +116,8 @@ def _nmf_of_counts(case: Case, seed: int) -> Answer:
         case.rows.shape[1], init="nndsvda", solver="mu", beta_loss="kullback-leibler",
         random_state=seed, max_iter=500,
     )  # fmt: skip
-    return by_sklearn("NMF", model, case.word_counts, case)
+    words: Any = case.word_counts
+    return by_sklearn("NMF", model, words, case)
 
 
 def _write(path: Path, study: Study) -> None:

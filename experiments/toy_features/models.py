@@ -117,7 +117,8 @@ def _not_staged(toy: Toy, seed: int, scale: Scale) -> Fit:
         seed64 = kernel_seed(rng)
         for _ in range(scale.warmup):
             state, _ = gibbs.update(rng, seed64, state, model, data)
-        rows, features, height = np.zeros(state.rows.shape), 0.0, 0.0
+        rows, height = np.zeros(state.rows.shape), 0.0
+        features: Any = 0.0
         for _ in range(scale.draws):
             state, info = gibbs.update(rng, seed64, state, model, data)
             rows += state.rows / scale.draws

@@ -26,8 +26,9 @@ _SIDE, _COLUMNS, _LIMIT = 6, 5, 2.5
 def draw(toy: Toy, found: dict[str, Fit], path: Path) -> None:
     """Draw the truth and what two models found."""
     figure = Figure(figsize=(10.5, 5.3), layout="constrained")
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1.45, 1])
-    panels, axes = top.subfigures(1, 3), bottom.subplots(1, 3, sharex=True, sharey=True)
+    parts: Any = figure.subfigures(2, 1, height_ratios=[1.45, 1])
+    panels, bottom = parts[0].subfigures(1, 3), parts[1]
+    axes = bottom.subplots(1, 3, sharex=True, sharey=True)
     truth = Fit(toy.components, toy.rows.astype(float), 0.0, 0.0)
     colours = (GREEN, ORANGE, BLUE)
     all_fits = {"truth": truth, **found}

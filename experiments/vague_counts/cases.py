@@ -22,7 +22,7 @@ import numpy as np
 from experiments.data import load_mix
 from experiments.recovery import cases as recovery
 from ribp.checks import FloatArray, IntArray
-from ribp.counts import CountLaw, RowCounts, exactly, fill, learned, uniform, window
+from ribp.counts import CountLaw, RowCounts, as_row_counts, exactly, fill, learned, uniform, window
 from ribp.datasets import load_chords, scaled, toy_missing_one
 from ribp.likelihoods.data import Rows
 
@@ -78,7 +78,7 @@ def knowledge(what: str, k: IntArray, seed: int, most: int) -> RowCounts:
     base = [1.0 / (count + 1) for count in range(most + 1)]
     if what == MISSING:
         known = np.random.default_rng([seed, 6]).random(k.size) >= 0.1
-        return fill(np.where(known, k, np.nan), learned(base))
+        return as_row_counts(fill(np.where(known, k, np.nan), learned(base)), k.size)
     if what == "learned":
         return RowCounts((learned(base),), np.zeros(k.size, np.int64))
     if what == "wrong by one":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from experiments.shared import parse, table, write_results, write_text
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parse("verdict", arguments)
     sweeps = 20 if given.quick else SWEEPS
     runs = {"well fitted, seeds tuned on": (well, TUNED), "well fitted, fresh seeds": (well, FRESH)}
-    runs |= {name: (lambda seed, name=name: misfit(name, seed), SEEDS) for name in MISFITS}
+    runs |= {name: (partial(misfit, name), SEEDS) for name in MISFITS}
     numbers: dict[str, dict[str, Any]] = {}
     seconds: dict[str, float] = {}
     for name, (make, seeds) in runs.items():

@@ -1,5 +1,6 @@
 """`ribp.simulate`: what it returns, hard cases that end, other measures, and errors."""
 
+import tracemalloc
 from fractions import Fraction
 from functools import cache, partial
 
@@ -51,6 +52,19 @@ def test_what_is_returned(method, kind):
         method=method, kind=kind,
     )  # fmt: skip
     assert (again.rows != draw.rows).nnz == 0
+
+
+def test_many_rows_need_little_more_memory_than_they_take():
+    def simulate(n):
+        return ribp.simulate(0, n_rows=n, counts="exactly(5)", measure=ribp.BetaProcess(mass=5))
+
+    simulate(10)  # compiled before it is measured
+    tracemalloc.start()
+    rows = simulate(50_000).rows
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows.data.dtype == np.int8
+    assert peak < 3 * (rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
 
 
 def test_log_odds_belong_to_their_columns():

@@ -38,7 +38,7 @@ class SparseRows(NamedTuple):
     """Rows laid end to end: row n owns the next ``lengths[n]`` members and values."""
 
     members: IntArray | NDArray[np.int32]
-    values: IntArray
+    values: IntArray | NDArray[np.int8]
     lengths: IntArray
 
 
@@ -96,7 +96,10 @@ class EntryKind(ABC):
         if restrict == "sum":
             return self.draw_sums(rng, theta, totals)
         members = sample_sets(rng, self.log_odds(restrict, theta), totals)
-        if restrict == "nonzeros":
+        values: IntArray | NDArray[np.int8]
+        if self.binary:
+            values = np.ones(members.size, np.int8)
+        elif restrict == "nonzeros":
             values = self.draw_positive(rng, theta[members])
         else:
             values = np.ones(members.size, np.int64)

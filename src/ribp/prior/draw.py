@@ -58,7 +58,7 @@ def assemble(
     lengths: IntArray,
     log_odds: FloatArray | None,
     *,
-    values: IntArray | None = None,
+    values: IntArray | NDArray[np.int8] | None = None,
     n_atoms: int | None = None,
     n_proposed: int | None = None,
     bounds: tuple[float, float] | None,

@@ -21,8 +21,7 @@ def sample(request: Request) -> Draw:
     atoms, bounds = weights
     request.entries.check(request.restrict, atoms)
     rows = request.entries.draw_rows(request.rng, request.restrict, atoms, totals)
-    values = None if request.entries.binary else rows.values
-    return assemble(rows.members, rows.lengths, atoms, values=values, bounds=bounds)
+    return assemble(rows.members, rows.lengths, atoms, values=rows.values, bounds=bounds)
 
 
 def totals_and_weights(request: Request) -> tuple[IntArray, Weights]:
