@@ -1,6 +1,7 @@
 """What a default fit takes beside the sweeps over its rows: search, weights, scales, result.
 
-Processor time, kernels compiled and imports done before. A fit is four chains of 500 + 500 sweeps.
+Processor time of one thread (two that share a core are both slower, and rows are timed on one),
+kernels compiled and imports done before. A fit is four chains of 500 + 500 sweeps.
 It is compared with 4000 sweeps over rows (`rows_collapsed.update`), and the bare kernel among them,
 at the last state of its first chain. The largest fit would take minutes: four chains of 100 + 100
 sweeps are run, and the parts are added up as they would be: the search once (that of a default fit,
@@ -90,7 +91,7 @@ def parts(given: Problem) -> Parts:
         warnings.simplefilter("ignore", FitWarning)
         began = time.process_time()
         model = ribp.RestrictedIBP(
-            max_features=given.n_features, n_warmup=half, n_draws=half, progress=False,
+            max_features=given.n_features, n_warmup=half, n_draws=half, n_jobs=1, progress=False,
             random_state=0,
         ).fit(given.data, counts=given.counts)  # fmt: skip
         whole = time.process_time() - began
