@@ -25,13 +25,13 @@ class Experiment:
 
 EXPERIMENTS = {
     "simulation": Experiment("Samplers of the prior: rejections, time, truncation", 1.1),
-    "calibration": Experiment("Is every sampler right? Joint tests and ranks", 30),
-    "recovery": Experiment("Does a default fit find the features that made the data?", 18),
+    "calibration": Experiment("Is every sampler right? Joint tests and ranks", 90),
+    "recovery": Experiment("Does a default fit find the features that made the data?", 40),
     "presentations": Experiment("The same table in other units, with offsets, standardised", 10),
-    "variational": Experiment("How near is each q to the posterior of a row?", 0.2),
+    "variational": Experiment("How near is each q to the posterior of a row?", 0.5),
     "toy_features": Experiment("Features and counts of the first toy set, R-IBP and IBP", 7),
     "one_inflated": Experiment("Held-out scores where most rows have one feature", 20),
-    "printed_gibbs": Experiment("The Gibbs conditional as printed, beside the right one", 4),
+    "printed_gibbs": Experiment("The Gibbs conditional as printed, beside the right one", 3),
     "tables": Experiment(
         "Tables 1 to 3: likelihoods and times on real data",
         140,
@@ -44,19 +44,19 @@ EXPERIMENTS = {
     ),
     "texts": Experiment(
         "Topics of news: strengths and exposures of counts, beside NMF",
-        30,
+        18,
         ("reuters_mix.npz", "reuters_digest.npz"),
     ),
     "kinds": Experiment(
         "Columns of any kind: features found, hidden entries predicted",
-        90,
+        80,
         ("20news_w100.npz", "prostate.npz"),
     ),
-    "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 5),
+    "tetraploids": Experiment("Haplotypes of rows that carry four, some of them twice", 13),
     "strengths": Experiment("Chords whose notes are loud or soft, and what strengths cost", 16),
     "verdict": Experiment("Does the verdict of a fit say what it should?", 5),
     "vague_counts": Experiment(
-        "Does the count help? Vague, wrong or unknown counts, and rivals", 30, ("reuters_mix.npz",)
+        "Does the count help? Vague, wrong or unknown counts, and rivals", 55, ("reuters_mix.npz",)
     ),
 }
 

@@ -42,10 +42,11 @@ def two(monkeypatch):
 def test_every_experiment_is_complete():
     folders = {path.parent.name for path in (ROOT / "experiments").glob("*/run.py")}
     assert folders == set(registry.EXPERIMENTS)
-    for name in registry.EXPERIMENTS:
+    for name, experiment in registry.EXPERIMENTS.items():
         folder = ROOT / "experiments" / name
         assert "python -m experiments" in (folder / "README.md").read_text()
-        json.loads((folder / "results" / "results.json").read_text())
+        stored = json.loads((folder / "results" / "results.json").read_text())
+        assert 0.7 < stored["timing"]["minutes"] / experiment.minutes < 1.3
         for picture in folder.glob("results/*"):
             most = 250_000 if picture.suffix == ".json" else 150_000  # all ranks of a study
             assert picture.stat().st_size < most
