@@ -199,12 +199,12 @@ def settings(rng):
     if rng.random() < 0.5:
         return {}
     method = str(rng.choice(["gibbs", "gibbs-rows", "structured", "hybrid", "stochastic"]))
-    likelihood = "poisson" if method == "gibbs-rows" and rng.random() < 0.4 else "gaussian"
+    counts = method == "gibbs-rows" and rng.random() < 0.4
+    noise = str(rng.choice(["per-dim", "shared"]))
     return {
         "method": method,
-        "likelihood": likelihood,
-        "noise": str(rng.choice(["per-dim", "shared"])),
         "background": [True, False, "auto"][rng.integers(3)],
+        **({"likelihood": "poisson"} if counts else {"noise": noise}),
     }
 
 
