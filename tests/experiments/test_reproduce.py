@@ -46,7 +46,8 @@ def test_every_experiment_is_complete():
         folder = ROOT / "experiments" / name
         assert "python -m experiments" in (folder / "README.md").read_text()
         stored = json.loads((folder / "results" / "results.json").read_text())
-        assert 0.7 < stored["timing"]["minutes"] / experiment.minutes < 1.3
+        rounded = stored["timing"]["minutes"] / experiment.minutes  # for a user to plan with
+        assert 0.7 < rounded < 1.3
         for picture in folder.glob("results/*"):
             most = 250_000 if picture.suffix == ".json" else 150_000  # all ranks of a study
             assert picture.stat().st_size < most
